@@ -1,0 +1,54 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The settings of every Swift target of the package.
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+]
+
+/// The library targets from the bottom of the house to its top: a target may import only what stands before it.
+let package = Package(
+  name: "millrace",
+  products: [
+    .library(name: "Millrace", targets: ["Millrace"]),
+    .executable(name: "millrace", targets: ["MillraceCLI"]),
+    .executable(name: "millrace-bench", targets: ["MillraceBench"]),
+    .executable(name: "ads", targets: ["Ads"]),
+  ],
+  targets: [
+    .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
+    .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
+    .systemLibrary(name: "CISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
+    .target(name: "Bytes", dependencies: ["CXXHash", "CISAL"], swiftSettings: settings),
+    .target(name: "LMDB", dependencies: ["CLMDB"], swiftSettings: settings),
+    .target(name: "Records", dependencies: ["Bytes"], swiftSettings: settings),
+    .target(name: "Tables", dependencies: ["Bytes", "LMDB"], swiftSettings: settings),
+    .target(name: "EventLog", dependencies: ["Bytes", "LMDB"], swiftSettings: settings),
+    .target(
+      name: "Dataflow", dependencies: ["Bytes", "LMDB", "Records", "Tables"],
+      swiftSettings: settings),
+    .target(
+      name: "Views", dependencies: ["Bytes", "LMDB", "Records", "Tables"], swiftSettings: settings),
+    .target(
+      name: "Millrace",
+      dependencies: ["Bytes", "LMDB", "Records", "Tables", "EventLog", "Dataflow", "Views"],
+      swiftSettings: settings),
+    .executableTarget(name: "MillraceCLI", dependencies: ["Millrace"], swiftSettings: settings),
+    .executableTarget(
+      name: "MillraceBench", dependencies: ["Millrace"], path: "Benchmarks/MillraceBench",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "Ads", dependencies: ["Millrace"], path: "examples/ads/Sources",
+      swiftSettings: settings),
+    .testTarget(name: "BytesTests", dependencies: ["Bytes"], swiftSettings: settings),
+    .testTarget(name: "LMDBTests", dependencies: ["LMDB"], swiftSettings: settings),
+    .testTarget(name: "RecordsTests", dependencies: ["Records", "Bytes"], swiftSettings: settings),
+    .testTarget(name: "TablesTests", dependencies: ["Tables", "LMDB", "Bytes"], swiftSettings: settings),
+  ]
+)
