@@ -1,0 +1,62 @@
+import CLMDB
+
+/// A position in a database, in key order. Lives inside `withCursor`.
+///
+/// Every move returns whether there is an entry; `key` and `value` are those of the last successful move and are valid
+/// until the transaction ends (in a write transaction, until its next change).
+@safe
+public struct Cursor: ~Copyable {
+  private let pointer: OpaquePointer
+  private let path: String
+  /// The key at the position.
+  public private(set) var key: UnsafeRawBufferPointer
+  /// The value at the position.
+  public private(set) var value: UnsafeRawBufferPointer
+
+  init(_ transaction: OpaquePointer, _ database: Database, _ core: EnvironmentCore) throws(LMDBError) {
+    var opened: OpaquePointer?
+    try core.check(unsafe mdb_cursor_open(transaction, database.handle, &opened), "open cursor")
+    guard let pointer = unsafe opened else { throw LMDBError(.badHandle, path: core.path, operation: "open cursor") }
+    unsafe self.pointer = unsafe pointer
+    self.path = core.path
+    unsafe self.key = UnsafeRawBufferPointer(start: nil, count: 0)
+    unsafe self.value = UnsafeRawBufferPointer(start: nil, count: 0)
+  }
+
+  deinit { unsafe mdb_cursor_close(pointer) }
+
+  public mutating func first() throws(LMDBError) -> Bool { unsafe try move(MDB_FIRST) }
+  public mutating func last() throws(LMDBError) -> Bool { unsafe try move(MDB_LAST) }
+  public mutating func next() throws(LMDBError) -> Bool { unsafe try move(MDB_NEXT) }
+  public mutating func previous() throws(LMDBError) -> Bool { unsafe try move(MDB_PREV) }
+
+  /// Moves to the first entry with a key at or after `key`.
+  public mutating func seek(atLeast key: UnsafeRawBufferPointer) throws(LMDBError) -> Bool {
+    // An over-long key sorts as its first 511 bytes and then something: nothing stored can lie between.
+    if key.count > Database.maximumKeySize {
+      throw LMDBError(.invalidKey, path: path, operation: "seek", detail: "\(key.count) bytes")
+    }
+    return unsafe key.isEmpty ? try first() : try unsafe move(MDB_SET_RANGE, to: key)
+  }
+
+  /// Moves to the entry of exactly `key`.
+  public mutating func seek(exactly key: UnsafeRawBufferPointer) throws(LMDBError) -> Bool {
+    guard key.count > 0, key.count <= Database.maximumKeySize else {
+      throw LMDBError(.invalidKey, path: path, operation: "seek", detail: "\(key.count) bytes")
+    }
+    return try unsafe move(MDB_SET_KEY, to: key)
+  }
+
+  private mutating func move(
+    _ operation: MDB_cursor_op, to target: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+  ) throws(LMDBError) -> Bool {
+    var key = unsafe MDB_val(target)
+    var value = unsafe MDB_val()
+    let code = unsafe mdb_cursor_get(pointer, &key, &value, operation)
+    if code == MDB_NOTFOUND { return false }
+    try check(code, path, "move cursor")
+    unsafe self.key = unsafe key.bytes
+    unsafe self.value = unsafe value.bytes
+    return true
+  }
+}
