@@ -1,0 +1,67 @@
+internal import Bytes
+
+extension Codec where Value: Record {
+  /// The codec of a record type: what ``Record/recordCodec()`` says, by default ``planned()``.
+  ///
+  /// - Throws: ``RecordsError`` naming the stored property that cannot be stored.
+  public static var record: Codec {
+    get throws(RecordsError) { try Value.recordCodec() }
+  }
+
+  /// The codec over the stored properties: straight between memory and bytes, without Codable.
+  ///
+  /// - Throws: ``RecordsError`` naming the stored property that cannot be stored.
+  public static func planned() throws(RecordsError) -> Codec {
+    let layout = try RecordLayout.of(Value.self)
+    let schema = try layout.schema()
+    let encodePlan = EncodePlan(layout, schema: schema)
+    let decodePlan = try DecodePlan(layout, reader: schema, writer: schema, defaults: nil)
+    let wire = WireLayout(schema)
+    let isFixed = !wire.isBare && wire.lastEnd < 0
+    let defaults = Value.recordDefaults
+    return Codec(
+      schema: schema, fixedSize: isFixed ? wire.fixedSize : nil,
+      encoding: layout.isPlain ? .plain : .planned(encodePlan),
+      decoding: layout.isPlain && decodePlan.isOneCopy ? .plain : .planned(decodePlan),
+      evolve: { writer throws(RecordsError) in
+        var bytes: [UInt8]?
+        if let defaults {
+          var buffer = ByteBuffer()
+          try unsafe withUnsafePointer(to: defaults) { pointer throws(RecordsError) in
+            try unsafe encodePlan.encode(UnsafeRawPointer(pointer), into: &buffer)
+          }
+          bytes = buffer.array
+        }
+        return .planned(try DecodePlan(layout, reader: schema, writer: writer, defaults: bytes))
+      })
+  }
+}
+
+extension Codec where Value: FieldScalar & BitwiseCopyable {
+  /// The codec of one fixed-size scalar: its bytes in little-endian order. Equal to ``record``, but cannot fail.
+  public static var fixed: Codec {
+    let width = MemoryLayout<Value>.size
+    let schema = Schema(checked: .scalar, fields: [Schema.Field("value", Value.fieldType)])
+    do throws(RecordsError) { return try planned() } catch { preconditionFailure("\(error) \(width) \(schema)") }
+  }
+}
+
+extension Codec where Value == [UInt8] {
+  /// Bytes as they are, without a schema.
+  public static var raw: Codec {
+    Codec(
+      schema: .raw, fixedSize: nil,
+      encoding: .custom { (value, buffer) throws(RecordsError) in buffer.append(copy value) },
+      decoding: .custom { (bytes) throws(RecordsError) in unsafe [UInt8](bytes) },
+      evolve: { writer throws(RecordsError) in throw .form(writer, read: .raw, type: "[UInt8]") })
+  }
+}
+
+extension RecordsError {
+  /// Data of one form cannot be read as another.
+  static func form(_ writer: Schema, read reader: Schema, type: String) -> RecordsError {
+    RecordsError(
+      .incompatibleSchema, type: type, "the data was written as \(writer.form), the type is read as \(reader.form)",
+      advice: "read it with the codec that wrote it")
+  }
+}

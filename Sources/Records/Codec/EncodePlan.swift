@@ -1,0 +1,170 @@
+public import Bytes
+
+/// The steps that write values of one layout. Not generic: the same machine code serves every type.
+@usableFromInline
+@safe
+final class EncodePlan: Sendable {
+  enum Kind: UInt8 {
+    case copy, optionalFixed, string, optionalString, general
+  }
+
+  struct Step {
+    var kind: Kind
+    var nullMask: UInt8
+    var nullByte: Int32
+    var memory: Int32
+    /// -1 for a bare value.
+    var wire: Int32
+    var size: Int32
+    var field: Int32
+  }
+
+  // Invariant: `steps` points to `count` initialised steps, which never change until deinit frees them.
+  private nonisolated(unsafe) let steps: UnsafeMutablePointer<Step>
+  private let count: Int
+  private let nullBytes: Int
+  private let fixedSize: Int
+  let layout: RecordLayout
+
+  init(_ layout: RecordLayout, schema: Schema) {
+    self.layout = layout
+    let wire = WireLayout(schema)
+    nullBytes = wire.nullBytes
+    fixedSize = wire.fixedSize
+    let made = Self.steps(layout, wire)
+    count = made.count
+    unsafe steps = .allocate(capacity: max(made.count, 1))
+    for (index, step) in made.enumerated() { unsafe (steps + index).initialize(to: step) }
+  }
+
+  deinit { unsafe steps.deallocate() }
+
+  private static func steps(_ layout: RecordLayout, _ wire: WireLayout) -> [Step] {
+    var steps: [Step] = []
+    for (index, field) in layout.fields.enumerated() {
+      let slot = wire.slots[index]
+      var step = Step(
+        kind: .general, nullMask: slot.nullBit < 0 ? 0 : 1 << UInt8(slot.nullBit % 8),
+        nullByte: Int32(slot.nullBit / 8), memory: Int32(field.offset), wire: Int32(slot.offset),
+        size: Int32(field.type.fixedWidth ?? 0), field: Int32(index))
+      if field.isPlain {
+        step.kind = .copy
+        // Neighbours in memory are neighbours in the record: one copy for the run of them.
+        if let last = steps.last, last.kind == .copy, last.memory + last.size == step.memory,
+          last.wire + last.size == step.wire
+        {
+          steps[steps.count - 1].size += step.size
+          continue
+        }
+      } else if field.conversion == nil {
+        switch field.type {
+        case .string: step.kind = field.isOptional ? .optionalString : .string
+        case .bytes, .list, .bool: break
+        default: step.kind = .optionalFixed
+        }
+      }
+      steps.append(step)
+    }
+    return steps
+  }
+
+  /// Appends the value at `base` to `buffer`.
+  @usableFromInline
+  func encode(_ base: UnsafeRawPointer, into buffer: inout ByteBuffer) throws(RecordsError) {
+    let start = buffer.count
+    var record = unsafe buffer.appendUninitialized(fixedSize).baseAddress.unsafelyUnwrapped
+    if nullBytes > 0 { unsafe record.initializeMemory(as: UInt8.self, repeating: 0, count: nullBytes) }
+    for index in 0..<count {
+      let step = unsafe steps[index]
+      let memory = unsafe base + Int(step.memory)
+      switch step.kind {
+      case .copy:
+        unsafe copyRun(from: memory, to: record + Int(step.wire), count: Int(step.size))
+      case .optionalFixed:
+        let size = Int(step.size)
+        if unsafe memory.load(fromByteOffset: size, as: UInt8.self) == 0 {
+          unsafe copyRun(from: memory, to: record + Int(step.wire), count: size)
+        } else {
+          unsafe (record + Int(step.wire)).initializeMemory(as: UInt8.self, repeating: 0, count: size)
+          unsafe setNull(record, step)
+        }
+      case .string:
+        unsafe append(memory.assumingMemoryBound(to: String.self).pointee, to: &buffer)
+        unsafe record = end(step, start, &buffer)
+      case .optionalString:
+        if let text = unsafe memory.assumingMemoryBound(to: String?.self).pointee {
+          append(text, to: &buffer)
+          unsafe record = end(step, start, &buffer)
+        } else {
+          unsafe setNull(record, step)
+          unsafe record = end(step, start, &buffer)
+        }
+      case .general:
+        unsafe general(step, base, start, &buffer)
+        unsafe record = end(step, start, &buffer)
+      }
+    }
+    if buffer.count - start - fixedSize > Int(UInt32.max) { throw tooLarge(start, &buffer) }
+  }
+
+  @inline(__always)
+  private func append(_ text: borrowing String, to buffer: inout ByteBuffer) {
+    buffer.append(utf8: copy text)
+  }
+
+  @inline(__always)
+  private func setNull(_ record: UnsafeMutableRawPointer, _ step: Step) {
+    let byte = Int(step.nullByte)
+    unsafe record.storeBytes(of: record.load(fromByteOffset: byte, as: UInt8.self) | step.nullMask, toByteOffset: byte, as: UInt8.self)
+  }
+
+  /// Notes the end of a variable part in its slot, and answers where the record now lies: appending may have moved it.
+  @inline(__always)
+  private func end(_ step: Step, _ start: Int, _ buffer: inout ByteBuffer) -> UnsafeMutableRawPointer {
+    let end = UInt32(truncatingIfNeeded: buffer.count - start - fixedSize)
+    let record = unsafe buffer.mutableBytes.baseAddress.unsafelyUnwrapped + start
+    if step.wire >= 0, step.size == 0 {
+      unsafe record.storeBytes(of: end.littleEndian, toByteOffset: Int(step.wire), as: UInt32.self)
+    }
+    return unsafe record
+  }
+
+  /// A field whose memory and stored form differ.
+  private func general(_ step: Step, _ base: UnsafeRawPointer, _ start: Int, _ buffer: inout ByteBuffer) {
+    let field = layout.fields[Int(step.field)]
+    if step.size == 0 {
+      if unsafe field.withBytes(in: base, { unsafe buffer.append($0) }) != nil { return }
+    } else if let bits = unsafe field.bits(in: base) {
+      let record = unsafe buffer.mutableBytes.baseAddress.unsafelyUnwrapped + start + Int(step.wire)
+      unsafe withUnsafeBytes(of: bits.littleEndian) { bytes in
+        unsafe record.copyMemory(from: bytes.baseAddress.unsafelyUnwrapped, byteCount: Int(step.size))
+      }
+      return
+    }
+    let record = unsafe buffer.mutableBytes.baseAddress.unsafelyUnwrapped + start
+    if step.size > 0 {
+      unsafe (record + Int(step.wire)).initializeMemory(as: UInt8.self, repeating: 0, count: Int(step.size))
+    }
+    unsafe setNull(record, step)
+  }
+
+  private func tooLarge(_ start: Int, _ buffer: inout ByteBuffer) -> RecordsError {
+    let size = buffer.count - start
+    buffer.truncate(to: start)
+    return RecordsError(
+      .tooLarge, type: layout.typeName, "a value of \(size) bytes; at most \(UInt32.max) are possible",
+      advice: "store large contents elsewhere and keep a reference")
+  }
+}
+
+/// Copies a few bytes: sizes of one field without a call.
+@inline(__always)
+func copyRun(from source: UnsafeRawPointer, to target: UnsafeMutableRawPointer, count: Int) {
+  switch count {
+  case 8: unsafe target.storeBytes(of: source.loadUnaligned(as: UInt64.self), as: UInt64.self)
+  case 4: unsafe target.storeBytes(of: source.loadUnaligned(as: UInt32.self), as: UInt32.self)
+  case 1: unsafe target.storeBytes(of: source.load(as: UInt8.self), as: UInt8.self)
+  case 2: unsafe target.storeBytes(of: source.loadUnaligned(as: UInt16.self), as: UInt16.self)
+  default: unsafe target.copyMemory(from: source, byteCount: count)
+  }
+}
