@@ -40,9 +40,24 @@ extension Codec where Value: Record {
 extension Codec where Value: FieldScalar & BitwiseCopyable {
   /// The codec of one fixed-size scalar: its bytes in little-endian order. Equal to ``record``, but cannot fail.
   public static var fixed: Codec {
-    let width = MemoryLayout<Value>.size
     let schema = Schema(checked: .scalar, fields: [Schema.Field("value", Value.fieldType)])
-    do throws(RecordsError) { return try planned() } catch { preconditionFailure("\(error) \(width) \(schema)") }
+    // Only a Bool has bytes that are no value.
+    let decoding: Decoding =
+      Value.fieldType != .bool
+      ? .plain
+      : unsafe .custom { (bytes) throws(RecordsError) in
+        guard bytes.count == 1, unsafe bytes[0] <= 1 else { throw notBool(bytes.count) }
+        return unsafe bytes.loadUnaligned(as: Value.self)
+      }
+    return Codec(
+      schema: schema, fixedSize: MemoryLayout<Value>.size, encoding: .plain, decoding: decoding,
+      evolve: { writer throws(RecordsError) in try planned().reading(writtenWith: writer).decoding })
+  }
+
+  private static func notBool(_ count: Int) -> RecordsError {
+    RecordsError(
+      .malformed, type: "Bool", offset: 0, "\(count) bytes that are not a single 0 or 1",
+      advice: "the data is cut short or damaged")
   }
 }
 
@@ -52,7 +67,7 @@ extension Codec where Value == [UInt8] {
     Codec(
       schema: .raw, fixedSize: nil,
       encoding: .custom { (value, buffer) throws(RecordsError) in buffer.append(copy value) },
-      decoding: .custom { (bytes) throws(RecordsError) in unsafe [UInt8](bytes) },
+      decoding: unsafe .custom { (bytes) throws(RecordsError) in unsafe [UInt8](bytes) },
       evolve: { writer throws(RecordsError) in throw .form(writer, read: .raw, type: "[UInt8]") })
   }
 }

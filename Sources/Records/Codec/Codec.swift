@@ -19,6 +19,7 @@ public struct Codec<Value>: Sendable {
   }
 
   @usableFromInline
+  @safe
   enum Decoding: Sendable {
     /// The bytes are a value's memory, whatever they hold. Only types without reference, `Bool` or enum.
     case plain
@@ -129,6 +130,6 @@ extension Codec {
 
   /// The value that `bytes` hold.
   public func decode(_ bytes: [UInt8]) throws(RecordsError) -> Value {
-    try unsafe bytes.withUnsafeBytes { bytes throws(RecordsError) in try unsafe decode(bytes) }
+    try unsafe bytes.span.bytes.withUnsafeBytes { bytes throws(RecordsError) in try unsafe decode(bytes) }
   }
 }

@@ -64,7 +64,7 @@ extension DecodePlan {
       nullByte: Int32(max(slot.nullBit, 0) / 8), wire: Int32(slot.offset), previousEnd: Int32(slot.previousEnd),
       memory: Int32(field.offset), size: Int32(field.type.fixedWidth ?? 0), field: Int32(index), source: source.type,
       isDefault: false)
-    guard source.type == field.type, field.conversion == nil else { return step }
+    guard source.type == field.type, field.converter == nil else { return step }
     if field.isPlain {
       step.kind = .copy
     } else if field.type == .string, field.isOptional == source.isOptional {

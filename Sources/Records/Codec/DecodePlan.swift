@@ -49,7 +49,7 @@ final class DecodePlan: Sendable {
 
   /// Whether the whole of a record is copied into memory by one step.
   var isOneCopy: Bool {
-    count == 0 || (count == 1 && unsafe steps[0].kind == .copy)
+    unsafe count == 0 || (count == 1 && steps[0].kind == .copy)
   }
 
   /// Initialises the memory at `target` with the value that `bytes` hold. When it throws, nothing is initialised.
@@ -137,16 +137,20 @@ final class DecodePlan: Sendable {
       return unsafe field.initialize(bytes: bytes, in: target)
     }
     let start = unsafe record + Int(step.wire)
-    if width > 8 { return unsafe field.initialize(bytes: UnsafeRawBufferPointer(start: start, count: width), in: target) }
+    if width > 8 {
+      return unsafe field.initialize(bytes: UnsafeRawBufferPointer(start: start, count: width), in: target)
+    }
     var bits: UInt64 = 0
-    unsafe withUnsafeMutableBytes(of: &bits) { unsafe $0.copyMemory(from: UnsafeRawBufferPointer(start: start, count: width)) }
+    unsafe withUnsafeMutableBytes(of: &bits) {
+      unsafe $0.copyMemory(from: UnsafeRawBufferPointer(start: start, count: width))
+    }
     return unsafe field.initialize(bits: field.type.widen(UInt64(littleEndian: bits), from: step.source), in: target)
   }
 
   private func fromDefaults(_ step: Step, _ target: UnsafeMutableRawPointer) -> Bool {
     let variable = defaults.count - defaultsWire.fixedSize
     return unsafe defaults.withUnsafeBytes { bytes in
-      guard let base = unsafe bytes.baseAddress else { return false }
+      guard let base = bytes.baseAddress else { return false }
       let field = layout.fields[Int(step.field)]
       if unsafe step.nullMask != 0 && isNull(base, step) { return unsafe field.initializeNull(in: target) }
       if field.type.fixedWidth != nil { return unsafe general(base, variable, step, target) }

@@ -56,7 +56,7 @@ final class EncodePlan: Sendable {
           steps[steps.count - 1].size += step.size
           continue
         }
-      } else if field.conversion == nil {
+      } else if field.converter == nil {
         switch field.type {
         case .string: step.kind = field.isOptional ? .optionalString : .string
         case .bytes, .list, .bool: break
@@ -115,7 +115,8 @@ final class EncodePlan: Sendable {
   @inline(__always)
   private func setNull(_ record: UnsafeMutableRawPointer, _ step: Step) {
     let byte = Int(step.nullByte)
-    unsafe record.storeBytes(of: record.load(fromByteOffset: byte, as: UInt8.self) | step.nullMask, toByteOffset: byte, as: UInt8.self)
+    unsafe record.storeBytes(
+      of: record.load(fromByteOffset: byte, as: UInt8.self) | step.nullMask, toByteOffset: byte, as: UInt8.self)
   }
 
   /// Notes the end of a variable part in its slot, and answers where the record now lies: appending may have moved it.
@@ -133,7 +134,11 @@ final class EncodePlan: Sendable {
   private func general(_ step: Step, _ base: UnsafeRawPointer, _ start: Int, _ buffer: inout ByteBuffer) {
     let field = layout.fields[Int(step.field)]
     if step.size == 0 {
-      if unsafe field.withBytes(in: base, { unsafe buffer.append($0) }) != nil { return }
+      if let converter = field.converter {
+        if unsafe converter.append(base + field.offset, to: &buffer) { return }
+      } else if unsafe field.withBytes(in: base, { unsafe buffer.append($0) }) != nil {
+        return
+      }
     } else if let bits = unsafe field.bits(in: base) {
       let record = unsafe buffer.mutableBytes.baseAddress.unsafelyUnwrapped + start + Int(step.wire)
       unsafe withUnsafeBytes(of: bits.littleEndian) { bytes in

@@ -5,17 +5,17 @@ struct DescribedType {
   let type: FieldType
   var element: FieldType?
   var isOptional = false
-  var conversion: FieldConversion?
+  var converter: (any FieldConverter)?
 
   func field(_ name: String, offset: Int, type swiftType: any Any.Type) -> RecordLayout.Field? {
     let size = Reflection.memory(of: swiftType).size
-    if conversion == nil, let width = type.fixedWidth {
+    if converter == nil, let width = type.fixedWidth {
       // Plain memory, or with the tag byte behind it that `OptionalProbe` found.
       guard size == (isOptional && type != .bool ? width + 1 : width) else { return nil }
     }
-    return RecordLayout.Field(
+    return unsafe RecordLayout.Field(
       name: name, type: type, element: element, isOptional: isOptional, offset: offset, size: size,
-      conversion: conversion, destroy: Reflection.destroyer(of: swiftType), swiftType: ObjectIdentifier(swiftType))
+      converter: converter, destroy: Reflection.destroyer(of: swiftType), swiftType: ObjectIdentifier(swiftType))
   }
 }
 
@@ -48,9 +48,11 @@ extension FieldDescriber {
     if let array = type as? any AnyArray.Type {
       guard let element = array.element as? any FieldScalar.Type else { return nil }
       if element.fieldType == .uint8 { return DescribedType(type: .bytes, isOptional: isOptional) }
-      func open<E: FieldScalar>(_ element: E.Type) -> FieldConversion { .list(element, isOptional: isOptional) }
+      func open<E: FieldScalar>(_: E.Type) -> any FieldConverter {
+        isOptional ? OptionalConverter<[E], _>(base: ListConverter<E>()) : ListConverter<E>()
+      }
       return DescribedType(
-        type: .list, element: element.fieldType, isOptional: isOptional, conversion: open(element))
+        type: .list, element: element.fieldType, isOptional: isOptional, converter: open(element))
     }
     if isFoundationUUID(type) {
       guard !isOptional || OptionalProbe.hasKnownLayout(type, width: 16) else { return nil }
@@ -61,13 +63,18 @@ extension FieldDescriber {
 
   /// An enum, or another type, that stands for a number or a string.
   private static func describe(raw type: any Any.Type, isOptional: Bool) -> DescribedType? {
-    if let raw = type as? any RawRepresentable<String>.Type {
-      return DescribedType(type: .string, isOptional: isOptional, conversion: .string(raw, isOptional: isOptional))
+    func string<R: RawRepresentable<String>>(_: R.Type) -> DescribedType {
+      let base = StringConverter<R>()
+      return DescribedType(
+        type: .string, isOptional: isOptional, converter: isOptional ? OptionalConverter<R, _>(base: base) : base)
     }
-    func number<R: RawRepresentable>(_ raw: R.Type) -> DescribedType where R.RawValue: RawNumber {
-      DescribedType(
-        type: R.RawValue.fieldType, isOptional: isOptional, conversion: .number(raw, isOptional: isOptional))
+    func number<R: RawRepresentable>(_: R.Type) -> DescribedType where R.RawValue: RawNumber {
+      let base = NumberConverter<R>()
+      return DescribedType(
+        type: R.RawValue.fieldType, isOptional: isOptional,
+        converter: isOptional ? OptionalConverter<R, _>(base: base) : base)
     }
+    if let raw = type as? any RawRepresentable<String>.Type { return string(raw) }
     if let raw = type as? any RawRepresentable<Int>.Type { return number(raw) }
     if let raw = type as? any RawRepresentable<UInt8>.Type { return number(raw) }
     if let raw = type as? any RawRepresentable<Int8>.Type { return number(raw) }
@@ -106,7 +113,7 @@ enum OptionalProbe {
     func open<T>(_: T.Type) -> Bool {
       guard MemoryLayout<T>.size == width, MemoryLayout<T?>.size == width + 1 else { return false }
       return unsafe withUnsafeTemporaryAllocation(byteCount: 32, alignment: 16) { scratch in
-        guard let base = unsafe scratch.baseAddress else { return false }
+        guard let base = scratch.baseAddress else { return false }
         unsafe scratch.initializeMemory(as: UInt8.self, repeating: 0xFF)
         unsafe base.initializeMemory(as: T?.self, to: nil)
         let tagOfNil = unsafe scratch[width]

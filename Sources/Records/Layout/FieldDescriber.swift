@@ -39,7 +39,8 @@ struct FieldDescriber {
     }
     guard let properties = Reflection.storedProperties(of: type), size == 0 || !properties.isEmpty else {
       throw RecordsError(
-        .reflectionUnavailable, type: name, "the stored properties are not known: it is no struct, or was compiled "
+        .reflectionUnavailable, type: name,
+        "the stored properties are not known: it is no struct, or was compiled "
           + "without reflection metadata",
         advice: "build without -disable-reflection-metadata, or use Codec.codable")
     }

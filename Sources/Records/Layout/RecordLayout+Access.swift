@@ -1,4 +1,4 @@
-public import Bytes
+internal import Bytes
 
 /// Moving one field between a struct's memory and its stored form, by code that knows no type.
 ///
@@ -10,15 +10,7 @@ extension RecordLayout.Field {
   public func isNull(in base: UnsafeRawPointer) -> Bool {
     guard isOptional else { return false }
     let memory = unsafe base + offset
-    if let conversion {
-      switch conversion {
-      case .bits(let load, _): return unsafe load(memory) == nil
-      case .string(let load, _): return unsafe load(memory) == nil
-      case .list(let load, _):
-        var scratch = ByteBuffer(capacity: 64)
-        return unsafe !load(memory, &scratch)
-      }
-    }
+    if let converter { return unsafe converter.isNull(memory) }
     switch type {
     case .bool: return unsafe memory.assumingMemoryBound(to: Bool?.self).pointee == nil
     case .string: return unsafe memory.assumingMemoryBound(to: String?.self).pointee == nil
@@ -32,8 +24,8 @@ extension RecordLayout.Field {
   @unsafe
   public func bits(in base: UnsafeRawPointer) -> UInt64? {
     let memory = unsafe base + offset
-    if case .bits(let load, _)? = conversion { return unsafe load(memory).map { $0 & mask } }
-    guard conversion == nil, let width = type.fixedWidth, width <= 8 else { return nil }
+    if let converter { return unsafe converter.bits(memory).map { $0 & mask } }
+    guard let width = type.fixedWidth, width <= 8 else { return nil }
     if isOptional {
       if type == .bool { return unsafe memory.assumingMemoryBound(to: Bool?.self).pointee.map { $0 ? 1 : 0 } }
       if unsafe memory.load(fromByteOffset: width, as: UInt8.self) != 0 { return nil }
@@ -50,17 +42,10 @@ extension RecordLayout.Field {
   @unsafe
   public func withBytes<R>(in base: UnsafeRawPointer, _ body: (UnsafeRawBufferPointer) -> R) -> R? {
     let memory = unsafe base + offset
-    if let conversion {
-      switch conversion {
-      case .bits: return nil
-      case .string(let load, _):
-        guard var text = unsafe load(memory) else { return nil }
-        return text.withUTF8 { unsafe body(UnsafeRawBufferPointer($0)) }
-      case .list(let load, _):
-        var scratch = ByteBuffer()
-        guard unsafe load(memory, &scratch) else { return nil }
-        return unsafe body(scratch.bytes)
-      }
+    if let converter {
+      var scratch = ByteBuffer(capacity: 64)
+      guard unsafe converter.append(memory, to: &scratch) else { return nil }
+      return unsafe body(scratch.bytes)
     }
     switch type {
     case .string:
@@ -92,13 +77,7 @@ extension RecordLayout.Field {
   public func initializeNull(in base: UnsafeMutableRawPointer) -> Bool {
     guard isOptional else { return false }
     let memory = unsafe base + offset
-    if let conversion {
-      switch conversion {
-      case .bits(_, let store): return unsafe store(nil, memory)
-      case .string(_, let store): return unsafe store(nil, memory)
-      case .list(_, let store): return unsafe store(nil, memory)
-      }
-    }
+    if let converter { return unsafe converter.storeNull(memory) }
     switch type {
     case .bool: unsafe memory.initializeMemory(as: Bool?.self, to: nil)
     case .string: unsafe memory.initializeMemory(as: String?.self, to: nil)
@@ -115,8 +94,8 @@ extension RecordLayout.Field {
   @unsafe
   public func initialize(bits: UInt64, in base: UnsafeMutableRawPointer) -> Bool {
     let memory = unsafe base + offset
-    if case .bits(_, let store)? = conversion { return unsafe store(bits, memory) }
-    guard conversion == nil, let width = type.fixedWidth, width <= 8 else { return false }
+    if let converter { return unsafe converter.store(bits: bits, memory) }
+    guard let width = type.fixedWidth, width <= 8 else { return false }
     if type == .bool {
       guard bits <= 1 else { return false }
       if isOptional {
@@ -140,14 +119,7 @@ extension RecordLayout.Field {
   @unsafe
   public func initialize(bytes: UnsafeRawBufferPointer, in base: UnsafeMutableRawPointer) -> Bool {
     let memory = unsafe base + offset
-    switch conversion {
-    case .bits: return false
-    case .list(_, let store): return unsafe store(bytes, memory)
-    case .string(_, let store):
-      guard let text = unsafe String(validating: bytes, as: UTF8.self) else { return false }
-      return unsafe store(text, memory)
-    case nil: break
-    }
+    if let converter { return unsafe converter.store(bytes: bytes, memory) }
     switch type {
     case .string:
       guard let text = unsafe String(validating: bytes, as: UTF8.self) else { return false }
@@ -174,6 +146,6 @@ extension RecordLayout.Field {
   /// Ends the life of the field's value: needed before its memory is given back or initialised again.
   @unsafe
   public func deinitialize(in base: UnsafeMutableRawPointer) {
-    if let destroy { unsafe destroy(base + offset) }
+    if let destroy = unsafe destroy { unsafe destroy(base + offset) }
   }
 }

@@ -3,6 +3,7 @@
 /// Made once per type and use, not per record. Immutable, so it may be used from any thread.
 public struct RecordLayout: Sendable {
   /// One stored property.
+  @safe
   public struct Field: Sendable {
     public let name: String
     /// The type it is stored as: an enum has the type of its raw values.
@@ -15,14 +16,15 @@ public struct RecordLayout: Sendable {
     /// Bytes in memory, with what an optional adds.
     public let size: Int
     /// Set where memory and stored form differ by more than an optional's tag.
-    let conversion: FieldConversion?
+    let converter: (any FieldConverter)?
     /// Ends the life of the property at an address; `nil` where there is nothing to do.
+    // Invariant: called only by `deinitialize`, with the address of an initialised value of the property's type.
     let destroy: (@Sendable (UnsafeMutableRawPointer) -> Void)?
     /// The property's Swift type, for telling a property from a part of it.
     let swiftType: ObjectIdentifier
 
     /// Whether the property's memory is exactly its stored form.
-    public var isPlain: Bool { !isOptional && conversion == nil && type.fixedWidth == size }
+    public var isPlain: Bool { !isOptional && converter == nil && type.fixedWidth == size }
   }
 
   /// The stored properties in declaration order. A scalar type has one field, named `value`.

@@ -32,6 +32,6 @@ enum Reflection {
       if _isPOD(T.self) { return nil }
       return { unsafe $0.assumingMemoryBound(to: T.self).deinitialize(count: 1) }
     }
-    return _openExistential(type, do: open)
+    return unsafe _openExistential(type, do: open)
   }
 }

@@ -7,11 +7,13 @@ internal import Bytes
 struct BoundedReader {
   private let bytes: UnsafeRawBufferPointer
   private let subject: String
+  private let count: Int
   private(set) var offset = 0
 
   init(_ bytes: UnsafeRawBufferPointer, subject: String) {
     unsafe self.bytes = unsafe bytes
     self.subject = subject
+    count = bytes.count
   }
 
   mutating func next<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) throws(RecordsError) -> T {
@@ -28,19 +30,19 @@ struct BoundedReader {
     return string
   }
 
-  mutating func nextBytes(_ count: Int) throws(RecordsError) -> UnsafeRawBufferPointer {
-    guard count >= 0, count <= bytes.count - offset else {
+  mutating func nextBytes(_ wanted: Int) throws(RecordsError) -> UnsafeRawBufferPointer {
+    guard wanted >= 0, wanted <= count - offset else {
       throw RecordsError(
-        .malformed, offset: offset, "\(subject) ends early: \(count) bytes wanted, \(bytes.count - offset) left",
+        .malformed, offset: offset, "\(subject) ends early: \(wanted) bytes wanted, \(count - offset) left",
         advice: "the data is cut short or damaged")
     }
-    defer { offset += count }
-    return unsafe bytes.slice(offset, count)
+    defer { offset += wanted }
+    return unsafe bytes.slice(offset, wanted)
   }
 
   func end() throws(RecordsError) {
-    guard offset == bytes.count else {
-      throw RecordsError(.malformed, offset: offset, "\(subject) has \(bytes.count - offset) bytes too many")
+    guard offset == count else {
+      throw RecordsError(.malformed, offset: offset, "\(subject) has \(count - offset) bytes too many")
     }
   }
 }

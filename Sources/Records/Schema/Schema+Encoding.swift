@@ -1,4 +1,4 @@
-public import Bytes
+internal import Bytes
 
 // The canonical bytes of a schema: version (1), form, number of fields u16; per field: type, with 0x80 set if optional;
 // element type or 0; length of the name u16; name in UTF-8. Little-endian. Equal schemas have equal bytes.
