@@ -1,0 +1,107 @@
+import Bytes
+import Glibc
+import LMDB
+
+/// The FORMAT file: a store says what it is before anything else of it is read.
+///
+/// Text, one `name value` per line: the version of the format, and the number of key groups, fixed at creation.
+enum StoreFormat {
+  /// What this library writes, and the newest that it reads.
+  static let version = 1
+  static let fileName = "FORMAT"
+
+  /// Checks the store at `folder`; makes a new one there if `create` and the folder is missing or empty.
+  static func check(_ folder: String, create: Bool) throws {
+    let file = folder + "/" + fileName
+    if let text = try read(file) { return try check(text, file) }
+    guard create else {
+      throw StoreError(.notFound, path: folder, detail: "there is no store; check the path")
+    }
+    if mkdir(folder, 0o755) != 0 && errno != EEXIST { throw systemError(folder, "create the folder") }
+    let others = try entries(of: folder).filter { $0 != StoreLock.fileName }
+    guard others.isEmpty else {
+      throw StoreError(
+        .notAStore, path: folder,
+        detail: "the folder is not empty and holds no store (found \(others.sorted()[0])); choose another path")
+    }
+    try write(file)
+    do { try FileSync.folder(of: folder) } catch { throw systemError(folder, "sync the folder above") }
+  }
+
+  private static func check(_ text: String, _ file: String) throws {
+    var values: [String: Int] = [:]
+    for line in text.split(separator: "\n") {
+      let words = line.split(separator: " ")
+      if words.count == 2, let value = Int(words[1]) { values[String(words[0])] = value }
+    }
+    guard let found = values["format"], let groups = values["key-groups"] else {
+      throw StoreError(.damagedFormat, path: file, detail: "expected the lines `format N` and `key-groups N`")
+    }
+    if found > version {
+      throw StoreError(
+        .newerFormat, path: file,
+        detail: "the store has format \(found), this library reads up to \(version); use a newer library")
+    }
+    guard groups == KeyHash.keyGroups else {
+      throw StoreError(
+        .damagedFormat, path: file, detail: "key-groups is \(groups), this library has \(KeyHash.keyGroups)")
+    }
+  }
+
+  /// The file's text, nil if there is no file.
+  private static func read(_ file: String) throws -> String? {
+    let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+    if descriptor < 0 {
+      if errno == ENOENT { return nil }
+      throw systemError(file, "read")
+    }
+    defer { close(descriptor) }
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
+    if count < 0 { throw systemError(file, "read") }
+    return String(decoding: buffer.prefix(count), as: UTF8.self)
+  }
+
+  /// Writes the file beside its place, syncs it and moves it there: a crash leaves none or the whole.
+  private static func write(_ file: String) throws {
+    let text = "format \(version)\nkey-groups \(KeyHash.keyGroups)\n"
+    let draft = file + ".new"
+    let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    if descriptor < 0 { throw systemError(draft, "create") }
+    let bytes = Array(text.utf8)
+    let written = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    let isSynced = fsync(descriptor) == 0
+    close(descriptor)
+    guard written == bytes.count, isSynced, rename(draft, file) == 0 else { throw systemError(draft, "write") }
+    do { try FileSync.folder(of: file) } catch { throw StoreError(.io, path: file, detail: "sync", cause: error) }
+  }
+
+  private static func entries(of folder: String) throws -> [String] {
+    guard let directory = unsafe opendir(folder) else { throw systemError(folder, "list") }
+    defer { unsafe closedir(directory) }
+    var names: [String] = []
+    while let entry = unsafe readdir(directory) {
+      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+        unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+      }
+      if name != "." && name != ".." && name != fileName + ".new" { names.append(name) }
+    }
+    return names
+  }
+
+  /// The typed error of the last failed system call.
+  static func systemError(_ path: String, _ operation: String) -> StoreError {
+    let number = errno
+    let message = unsafe String(cString: strerror(number))
+    switch number {
+    case EACCES, EPERM, EROFS:
+      return StoreError(
+        .permissionDenied, path: path,
+        detail: "cannot \(operation): \(message); give this user read and write access to the store's folder")
+    case ENOENT, ENOTDIR:
+      return StoreError(.notFound, path: path, detail: "cannot \(operation): \(message); the folder above must exist")
+    default:
+      return StoreError(.io, path: path, detail: "cannot \(operation): \(message)")
+    }
+  }
+}
