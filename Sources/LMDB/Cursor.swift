@@ -1,4 +1,5 @@
 import CLMDB
+import Synchronization
 
 /// A position in a database, in key order. Lives inside `withCursor`.
 ///
@@ -7,18 +8,23 @@ import CLMDB
 @safe
 public struct Cursor: ~Copyable {
   private let pointer: OpaquePointer
-  private let path: String
+  private let core: EnvironmentCore
+  /// Whether the transaction ended by age.
+  private let expiry: Expiry
   /// The key at the position.
   public private(set) var key: UnsafeRawBufferPointer
   /// The value at the position.
   public private(set) var value: UnsafeRawBufferPointer
 
-  init(_ transaction: OpaquePointer, _ database: Database, _ core: EnvironmentCore) throws(LMDBError) {
+  init(
+    _ transaction: OpaquePointer, _ database: Database, _ core: EnvironmentCore, _ expiry: Expiry
+  ) throws(LMDBError) {
     var opened: OpaquePointer?
     try core.check(unsafe mdb_cursor_open(transaction, database.handle, &opened), "open cursor")
     guard let pointer = unsafe opened else { throw LMDBError(.badHandle, path: core.path, operation: "open cursor") }
     unsafe self.pointer = unsafe pointer
-    self.path = core.path
+    self.core = core
+    self.expiry = expiry
     unsafe self.key = UnsafeRawBufferPointer(start: nil, count: 0)
     unsafe self.value = UnsafeRawBufferPointer(start: nil, count: 0)
   }
@@ -32,9 +38,8 @@ public struct Cursor: ~Copyable {
 
   /// Moves to the first entry with a key at or after `key`.
   public mutating func seek(atLeast key: UnsafeRawBufferPointer) throws(LMDBError) -> Bool {
-    // An over-long key sorts as its first 511 bytes and then something: nothing stored can lie between.
     if key.count > Database.maximumKeySize {
-      throw LMDBError(.invalidKey, path: path, operation: "seek", detail: "\(key.count) bytes")
+      throw LMDBError(.invalidKey, path: core.path, operation: "seek", detail: "\(key.count) bytes")
     }
     return unsafe key.isEmpty ? try first() : try unsafe move(MDB_SET_RANGE, to: key)
   }
@@ -42,7 +47,7 @@ public struct Cursor: ~Copyable {
   /// Moves to the entry of exactly `key`.
   public mutating func seek(exactly key: UnsafeRawBufferPointer) throws(LMDBError) -> Bool {
     guard key.count > 0, key.count <= Database.maximumKeySize else {
-      throw LMDBError(.invalidKey, path: path, operation: "seek", detail: "\(key.count) bytes")
+      throw LMDBError(.invalidKey, path: core.path, operation: "seek", detail: "\(key.count) bytes")
     }
     return try unsafe move(MDB_SET_KEY, to: key)
   }
@@ -50,11 +55,15 @@ public struct Cursor: ~Copyable {
   private mutating func move(
     _ operation: MDB_cursor_op, to target: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
   ) throws(LMDBError) -> Bool {
+    if expiry.isReached {
+      unsafe mdb_txn_reset(mdb_cursor_txn(pointer))
+      throw LMDBError(.readerExpired, path: core.path, operation: "move cursor")
+    }
     var key = unsafe MDB_val(target)
     var value = unsafe MDB_val()
     let code = unsafe mdb_cursor_get(pointer, &key, &value, operation)
     if code == MDB_NOTFOUND { return false }
-    try check(code, path, "move cursor")
+    try core.check(code, "move cursor")
     unsafe self.key = unsafe key.bytes
     unsafe self.value = unsafe value.bytes
     return true

@@ -4,38 +4,33 @@ import Glibc
 extension Environment {
   /// Copies the file, as of one commit, to `target` while it is in use, and syncs the copy and its folder.
   ///
-  /// The pages of that commit stay pinned meanwhile.
+  /// The pages of that commit stay pinned meanwhile. Waits for a running write transaction, so not from inside one.
   ///
-  /// - Throws: `alreadyExists` if there is a file; `diskFull`, after which the partial copy is removed.
+  /// - Throws: `alreadyExists` if there is a file; `diskFull` and others, after which no partial copy is left.
   public func backup(to target: String) throws(LMDBError) {
-    let code = unsafe mdb_env_copy2(core.pointer, target, 0)
-    if code != MDB_SUCCESS {
-      if code != EEXIST { unsafe unlink(target) }
-      throw LMDBError(returnCode: code, path: target, operation: "backup")
+    try core.refuseNestedWrite("backup")
+    // Created here, not by LMDB: what is removed after a failure is then certain to be this copy.
+    let descriptor = unsafe Glibc.open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    if descriptor < 0 { throw LMDBError(returnCode: errno, path: target, operation: "backup") }
+    do throws(LMDBError) {
+      defer { close(descriptor) }
+      try copy(to: descriptor, target)
+      if fsync(descriptor) != 0 { throw LMDBError(returnCode: errno, path: target, operation: "backup") }
+    } catch {
+      unsafe unlink(target)
+      throw error
     }
-    try FileSync.file(target)
     try FileSync.folder(of: target)
   }
-}
 
-/// Syncing what LMDB does not sync itself: copies, and folders that got a new file.
-public enum FileSync {
-  /// Writes the file's contents to the disk.
-  public static func file(_ path: String) throws(LMDBError) { try sync(path, O_RDONLY) }
-
-  /// Makes the folder's entries durable.
-  public static func folder(_ path: String) throws(LMDBError) { try sync(path, O_RDONLY | O_DIRECTORY) }
-
-  /// Makes the entry of `path` in its folder durable.
-  public static func folder(of path: String) throws(LMDBError) {
-    guard let slash = path.lastIndex(of: "/") else { return try folder(".") }
-    try folder(slash == path.startIndex ? "/" : String(path[..<slash]))
-  }
-
-  private static func sync(_ path: String, _ flags: Int32) throws(LMDBError) {
-    let descriptor = unsafe open(path, flags | O_CLOEXEC)
-    if descriptor < 0 { throw LMDBError(returnCode: errno, path: path, operation: "sync") }
-    defer { close(descriptor) }
-    if fsync(descriptor) != 0 { throw LMDBError(returnCode: errno, path: path, operation: "sync") }
+  private func copy(to descriptor: Int32, _ target: String) throws(LMDBError) {
+    core.readers.enter()
+    defer { core.readers.leave() }
+    var code = unsafe mdb_env_copyfd2(core.pointer, descriptor, 0)
+    if code == MDB_READERS_FULL || code == MDB_MAP_RESIZED, core.recover(from: code) {
+      // Both are found before the first byte is written.
+      code = unsafe mdb_env_copyfd2(core.pointer, descriptor, 0)
+    }
+    if code != MDB_SUCCESS { throw LMDBError(returnCode: code, path: target, operation: "backup") }
   }
 }

@@ -14,12 +14,12 @@ extension Environment {
   }
 
   public var usage: Usage {
-    var info = unsafe MDB_envinfo()
-    guard unsafe mdb_env_info(core.pointer, &info) == MDB_SUCCESS else {
+    guard let info = unsafe core.information else {
       return Usage(bytesUsed: 0, mapSize: core.options.mapSize, lastTransactionID: 0, readerSlots: 0)
     }
     return unsafe Usage(
-      bytesUsed: (info.me_last_pgno + 1) * 4096, mapSize: info.me_mapsize, lastTransactionID: info.me_last_txnid,
+      bytesUsed: (info.me_last_pgno + 1) * core.pageSize, mapSize: info.me_mapsize,
+      lastTransactionID: info.me_last_txnid,
       readerSlots: Int(info.me_numreaders))
   }
 
@@ -57,7 +57,7 @@ extension Environment {
   public var oldestReaderAge: Int? { core.readers.oldestAge() }
 
   /// Ends this process's read transactions older than `Options.maximumReaderAge`: their next use throws
-  /// `readerExpired`. To be called from time to time; returns how many were found.
+  /// `readerExpired` and unpins their pages. To be called from time to time; returns how many were found.
   @discardableResult
   public func expireReaders() -> Int {
     guard let limit = core.options.maximumReaderAge else { return 0 }

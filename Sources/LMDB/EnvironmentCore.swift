@@ -5,114 +5,55 @@ import Synchronization
 /// The one open environment of a file in this process; handles (`Environment`) share it.
 @safe
 final class EnvironmentCore: Sendable {
+  /// As given at the first open.
   let path: String
+  let identity: FileIdentity
   let options: Environment.Options
   // Invariant: set once at open, closed by the registry after the last handle's end; LMDB's environment functions
-  // may be called from any thread.
+  // may be called from any thread, those that look into the map while `readers` keeps it in place.
   nonisolated(unsafe) let pointer: OpaquePointer
-  let databases: Mutex<[String: Database]>
   let readers: ReaderPool
+  /// Of write transactions, which do not end by age.
+  let noExpiry = Expiry()
+  let pageSize: Int
+  let databases = Mutex<[String: Database]>([:])
+  /// Held while databases are opened: LMDB allows one transaction at a time that does so.
+  let databaseOpening = Mutex(())
+  /// What commits promise now: the strongest that any opener asked for.
+  let durability: Mutex<Environment.Durability>
   /// Set by an input/output error at commit, after which nothing is known about the file's last page.
   let isPoisoned = Atomic<Bool>(false)
+  /// The thread that is inside `write`, 0 if none: a second write on it would wait for itself.
+  let writingThread = Atomic<UInt>(0)
+  /// The first error of the running write transaction, 0 if none: what to tell if a caller swallowed it.
+  let firstWriteFailure = Atomic<Int32>(0)
 
-  private init(path: String, options: Environment.Options, pointer: OpaquePointer) {
+  init(
+    path: String, identity: FileIdentity, options: Environment.Options, pointer: OpaquePointer, pageSize: Int
+  ) {
     self.path = path
+    self.identity = identity
     self.options = options
     unsafe self.pointer = unsafe pointer
-    self.databases = Mutex([:])
-    self.readers = ReaderPool()
-  }
-
-  static func open(_ path: String, _ options: Environment.Options) throws(LMDBError) -> EnvironmentCore {
-    if options.access != .readWrite {
-      guard unsafe access(path, R_OK) == 0 else { throw LMDBError(returnCode: errno, path: path, operation: "open") }
-      if options.access == .readOnly { try refuseReadOnlyFileSystem(path) }
-    }
-    try FileLengthCheck.verify(path)
-    var created: OpaquePointer?
-    try LMDB.check(unsafe mdb_env_create(&created), path, "create environment")
-    guard let pointer = unsafe created else { throw LMDBError(.io, path: path, operation: "create environment") }
-    do {
-      let pages = (max(options.mapSize, 1 << 20) + 4095) / 4096
-      try LMDB.check(unsafe mdb_env_set_mapsize(pointer, pages * 4096), path, "set map size")
-      try LMDB.check(unsafe mdb_env_set_maxreaders(pointer, UInt32(options.maxReaders)), path, "set readers")
-      try LMDB.check(unsafe mdb_env_set_maxdbs(pointer, 32), path, "set databases")
-      try LMDB.check(unsafe mdb_env_open(pointer, path, flags(options), 0o644), path, "open")
-    } catch {
-      unsafe mdb_env_close(pointer)
-      throw error
-    }
-    let core = unsafe EnvironmentCore(path: path, options: options, pointer: pointer)
-    do {
-      if options.access != .sealed { _ = try core.clearStaleReaders() }
-      try core.openDatabases(options.databases)
-    } catch {
-      core.close()
-      throw error
-    }
-    return core
-  }
-
-  private static func flags(_ options: Environment.Options) -> UInt32 {
-    var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS)
-    switch options.access {
-    case .readWrite: break
-    case .readOnly: flags |= UInt32(MDB_RDONLY)
-    case .sealed: flags |= UInt32(MDB_RDONLY | MDB_NOLOCK)
-    }
-    switch options.durability {
-    case .synced: break
-    case .noMetaSync: flags |= UInt32(MDB_NOMETASYNC)
-    case .unsynced: flags |= UInt32(MDB_NOSYNC)
-    }
-    if !options.readAhead { flags |= UInt32(MDB_NORDAHEAD) }
-    return flags
-  }
-
-  /// Without a writable lock file LMDB goes on silently without locks, and snapshots change underneath.
-  private static func refuseReadOnlyFileSystem(_ path: String) throws(LMDBError) {
-    let lock = path + "-lock"
-    if unsafe access(lock, F_OK) == 0, unsafe access(lock, W_OK) != 0 {
-      throw LMDBError(
-        errno == EROFS ? .readOnlyFileSystem : .permissionDenied, path: lock, operation: "open", errorNumber: errno)
-    }
-    var system = statvfs()
-    if unsafe statvfs(path, &system) == 0, system.f_flag & UInt(ST_RDONLY) != 0 {
-      throw LMDBError(.readOnlyFileSystem, path: path, operation: "open")
-    }
-  }
-
-  /// Opens the named databases that are not open yet; handles stay for the environment's life.
-  func openDatabases(_ names: [String]) throws(LMDBError) {
-    let missing = databases.withLock { open in names.filter { open[$0] == nil } }
-    if missing.isEmpty { return }
-    let isWriter = options.access == .readWrite
-    let transaction = unsafe try begin(flags: isWriter ? 0 : UInt32(MDB_RDONLY), "open databases")
-    var opened: [String: Database] = [:]
-    for name in missing {
-      var handle: UInt32 = 0
-      let code = unsafe mdb_dbi_open(transaction, name, isWriter ? UInt32(MDB_CREATE) : 0, &handle)
-      if code == MDB_NOTFOUND && !isWriter { continue }
-      if code != MDB_SUCCESS {
-        unsafe mdb_txn_abort(transaction)
-        try check(code, "open database \(name)")
-      }
-      opened[name] = Database(handle: handle)
-    }
-    try check(unsafe mdb_txn_commit(transaction), "open databases")
-    databases.withLock { $0.merge(opened) { old, _ in old } }
+    self.pageSize = pageSize
+    self.readers = ReaderPool(clock: options.clock)
+    self.durability = Mutex(options.durability)
   }
 
   /// Begins a transaction; once more after freeing slots of dead processes or taking over another's larger map.
+  ///
+  /// To be called between `readers.enter()` and `readers.leave()`, which keep the map in place.
   func begin(flags: UInt32, _ operation: @autoclosure () -> String) throws(LMDBError) -> OpaquePointer {
-    for attempt in 0... {
-      var transaction: OpaquePointer?
-      let code = unsafe mdb_txn_begin(pointer, nil, flags, &transaction)
-      if code == MDB_SUCCESS, let transaction = unsafe transaction { return unsafe transaction }
-      if attempt == 0 && recover(from: code) { continue }
+    var transaction: OpaquePointer?
+    var code = unsafe mdb_txn_begin(pointer, nil, flags, &transaction)
+    if code != MDB_SUCCESS, recover(from: code) {
+      code = unsafe mdb_txn_begin(pointer, nil, flags, &transaction)
+    }
+    if code == MDB_PANIC { isPoisoned.store(true, ordering: .relaxed) }
+    guard code == MDB_SUCCESS, let transaction = unsafe transaction else {
       throw LMDBError(returnCode: code, path: path, operation: operation())
     }
-    throw LMDBError(.badHandle, path: path, operation: operation())
+    return unsafe transaction
   }
 
   /// Whether what `code` complains of could be put right, so that the same call is worth another try.
@@ -122,22 +63,35 @@ final class EnvironmentCore: Sendable {
       readers.closeIdle()
       return (try? clearStaleReaders()) != nil
     case MDB_MAP_RESIZED:
-      // Only legal while this process has no transaction open.
-      return readers.withNoneOpen { unsafe mdb_env_set_mapsize(pointer, 0) == MDB_SUCCESS }
+      // Only legal while this process has no transaction open but the one that failed to begin.
+      return readers.withOnlyOneEntered { unsafe mdb_env_set_mapsize(pointer, 0) == MDB_SUCCESS }
     default:
       return false
     }
   }
 
-  var lastTransactionID: Int {
-    var info = unsafe MDB_envinfo()
-    return unsafe mdb_env_info(pointer, &info) == MDB_SUCCESS ? Int(unsafe info.me_last_txnid) : 0
+  var information: MDB_envinfo? {
+    unsafe readers.withMapInPlace {
+      var information = unsafe MDB_envinfo()
+      return unsafe mdb_env_info(pointer, &information) == MDB_SUCCESS ? information : nil
+    }
   }
 
   func clearStaleReaders() throws(LMDBError) -> Int {
     var dead: Int32 = 0
     try check(unsafe mdb_reader_check(pointer, &dead), "check readers")
     return Int(dead)
+  }
+
+  /// Makes commits promise at least `wanted`; never less than what an earlier opener was promised.
+  func strengthen(to wanted: Environment.Durability) {
+    durability.withLock { durability in
+      guard wanted.rank > durability.rank else { return }
+      durability = wanted
+      let flags = UInt32(wanted == .synced ? MDB_NOSYNC | MDB_NOMETASYNC : MDB_NOSYNC)
+      unsafe mdb_env_set_flags(pointer, flags, 0)
+      if wanted == .noMetaSync { unsafe mdb_env_set_flags(pointer, UInt32(MDB_NOMETASYNC), 1) }
+    }
   }
 
   @inline(__always)
@@ -148,5 +102,15 @@ final class EnvironmentCore: Sendable {
   func close() {
     readers.closeIdle()
     unsafe mdb_env_close(pointer)
+  }
+}
+
+extension Environment.Durability {
+  var rank: Int {
+    switch self {
+    case .unsynced: 0
+    case .noMetaSync: 1
+    case .synced: 2
+    }
   }
 }

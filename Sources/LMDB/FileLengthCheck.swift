@@ -4,34 +4,13 @@ import Glibc
 ///
 /// Reads LMDB's meta pages and, if the file is short, its free list with `pread` (layout: mdb.c of LMDB 0.9.24,
 /// `MDB_page`, `MDB_meta`, `MDB_node`). A file may end before its last page only where those pages are free.
-enum FileLengthCheck {
-  static func verify(_ path: String) throws(LMDBError) {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    if descriptor < 0 {
-      if errno == ENOENT { return }
-      throw LMDBError(returnCode: errno, path: path, operation: "open")
-    }
-    defer { close(descriptor) }
-    let file = MetaReader(descriptor: descriptor, path: path)
-    // A live file grows under us: believe in damage only if it is there twice, unchanged.
-    var lastSeen = -1
-    for _ in 0..<8 {
-      guard let finding = try file.findDamage() else { return }
-      if finding.transactionID == lastSeen {
-        throw LMDBError(.truncated, path: path, operation: "open", detail: finding.text)
-      }
-      lastSeen = finding.transactionID
-    }
-  }
-}
-
-private struct MetaReader {
-  struct Finding {
+struct FileLengthCheck {
+  private struct Finding {
     var transactionID: Int
     var text: String
   }
 
-  struct Meta {
+  private struct Meta {
     var transactionID: Int
     var pageSize: Int
     var lastPage: Int
@@ -41,12 +20,45 @@ private struct MetaReader {
   let descriptor: Int32
   let path: String
 
-  func findDamage() throws(LMDBError) -> Finding? {
+  func verify() throws(LMDBError) {
+    // A live file grows under us: believe in damage only if it is there twice, unchanged.
+    var lastSeen = -1
+    for _ in 0..<8 {
+      guard let finding = try findDamage() else { return }
+      if finding.transactionID == lastSeen {
+        throw LMDBError(.truncated, path: path, operation: "open", detail: finding.text)
+      }
+      lastSeen = finding.transactionID
+    }
+  }
+
+  /// Whether the file is empty, or holds no more than a part of the two meta pages that LMDB writes at creation: a
+  /// crash before they were synced can leave that, and LMDB would refuse it for ever.
+  func isUnborn() throws(LMDBError) -> Bool {
+    let size = try size()
+    if size == 0 { return true }
+    let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
+    if size > 2 * pageSize { return false }
+    var complete = 0
+    for offset in [0, pageSize] where offset < size {
+      guard let page = read(offset, min(pageSize, size - offset)) else { return false }
+      if page.storage.allSatisfy({ $0 == 0 }) { continue }
+      guard let meta = meta(at: offset), meta.transactionID == 0 else { return false }
+      if page.count == pageSize { complete += 1 }
+    }
+    return complete < 2
+  }
+
+  private func size() throws(LMDBError) -> Int {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0 else {
       throw LMDBError(returnCode: errno, path: path, operation: "open")
     }
-    let size = Int(status.st_size)
+    return Int(status.st_size)
+  }
+
+  private func findDamage() throws(LMDBError) -> Finding? {
+    let size = try size()
     if size == 0 { return nil }
     guard let meta = newestMeta() else {
       if size < 2 * 4096 {
@@ -54,12 +66,15 @@ private struct MetaReader {
       }
       throw LMDBError(.versionMismatch, path: path, operation: "open", detail: "no valid meta page")
     }
+    guard meta.lastPage >= 1, meta.lastPage < 1 << 46 else {
+      throw LMDBError(.corrupted, path: path, operation: "open", detail: "last page \(meta.lastPage)")
+    }
     let expected = (meta.lastPage + 1) * meta.pageSize
     if size >= expected { return nil }
     let firstMissing = size / meta.pageSize
-    let missing = Set(firstMissing...meta.lastPage)
     let free = freePages(meta, from: firstMissing)
-    if missing.isSubset(of: free) { return nil }
+    // Free page numbers are unique and within the file's range: as many as are missing means all of them.
+    if firstMissing >= 2, free.count == meta.lastPage - firstMissing + 1 { return nil }
     return Finding(transactionID: meta.transactionID, text: "expected \(expected) bytes, found \(size)")
   }
 
@@ -84,8 +99,9 @@ private struct MetaReader {
     var free: Set<Int> = []
     var waiting = [meta.freeRoot]
     var visited = 0
-    while let number = waiting.popLast(), number >= 0, visited < 1 << 20 {
+    while let number = waiting.popLast(), visited < 1 << 20 {
       visited += 1
+      guard number >= 0, number <= meta.lastPage else { continue }
       guard let page = read(number * meta.pageSize, meta.pageSize) else { continue }
       let isBranch = page.little(UInt16.self, 10) & 1 != 0
       let nodes = (Int(page.little(UInt16.self, 12)) - 16) / 2
@@ -107,6 +123,7 @@ private struct MetaReader {
         if flags & 1 != 0 {
           guard start + 8 <= page.count else { continue }
           let overflow = Int(truncatingIfNeeded: page.little(UInt64.self, start))
+          guard overflow >= 0, overflow <= meta.lastPage else { continue }
           list = read(overflow * meta.pageSize + 16, dataSize) ?? list
         } else if start + dataSize <= page.count {
           list = Bytes(storage: Array(page.storage[start..<start + dataSize]))
@@ -116,7 +133,7 @@ private struct MetaReader {
         guard count >= 0, count <= list.count / 8 - 1 else { continue }
         for entry in 0..<count {
           let freed = Int(truncatingIfNeeded: list.little(UInt64.self, 8 + 8 * entry))
-          if freed >= first { free.insert(freed) }
+          if freed >= first && freed <= meta.lastPage { free.insert(freed) }
         }
       }
     }

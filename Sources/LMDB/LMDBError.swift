@@ -5,7 +5,7 @@ public struct LMDBError: Error, Sendable {
     enum Kind: String, Sendable {
       case mapFull, diskFull, readersFull, mapResized, readerExpired, corrupted, truncated, versionMismatch
       case poisoned, notFound, permissionDenied, readOnlyFileSystem, alreadyExists, invalidKey, invalidValue
-      case transactionFull, tooManyOpenFiles, openedReadOnly, badHandle, io
+      case transactionFull, tooManyOpenFiles, outOfMemory, openedReadOnly, badHandle, io
     }
     let kind: Kind
 
@@ -43,6 +43,8 @@ public struct LMDBError: Error, Sendable {
     public static let transactionFull = Code(kind: .transactionFull)
     /// The process or the system has no file handles left.
     public static let tooManyOpenFiles = Code(kind: .tooManyOpenFiles)
+    /// The system has no memory, or no address space for a map of `Environment.Options.mapSize`.
+    public static let outOfMemory = Code(kind: .outOfMemory)
     /// A write was asked of a file that this process opened for reading.
     public static let openedReadOnly = Code(kind: .openedReadOnly)
     /// A handle was used after its end or in the wrong place.
@@ -74,7 +76,7 @@ public struct LMDBError: Error, Sendable {
   /// Whether the same call can succeed later without a change to the program: room is made, a reader ends.
   public var isRetriable: Bool {
     switch code.kind {
-    case .mapFull, .diskFull, .readersFull, .mapResized, .tooManyOpenFiles, .readerExpired: true
+    case .mapFull, .diskFull, .readersFull, .mapResized, .tooManyOpenFiles, .outOfMemory, .readerExpired: true
     default: false
     }
   }
@@ -114,6 +116,7 @@ extension LMDBError: CustomStringConvertible {
     case .invalidValue: "the value is too large"
     case .transactionFull: "the transaction touched too many pages; write less at once"
     case .tooManyOpenFiles: "no file handles are left; raise the limit of open files"
+    case .outOfMemory: "no memory or address space is left; lower mapSize or raise the limit (ulimit -v)"
     case .openedReadOnly: "this process opened the file for reading only"
     case .badHandle: "a handle was used after its end"
     case .io: "input/output error \(errorNumber): \(LMDBError.message(errorNumber))"

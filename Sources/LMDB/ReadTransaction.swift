@@ -34,7 +34,8 @@ public struct DatabaseStatistics: Sendable, Hashable {
 /// A consistent view of one file: everything committed when it began, nothing later. Never waits for the writer.
 ///
 /// Pins the pages that it sees: while it is open the file cannot reuse them. May move between threads, used by one at
-/// a time. Takes one reader slot.
+/// a time. Takes one reader slot. Once it expired (`Environment.expireReaders()`) its next use throws,
+/// and from that moment what was read through it is invalid.
 public struct ReadTransaction: ~Copyable, ReadableTransaction {
   let environment: Environment
   let slot: ReaderPool.Slot
@@ -52,14 +53,16 @@ public struct ReadTransaction: ~Copyable, ReadableTransaction {
   public var id: Int { Int(unsafe mdb_txn_id(slot.transaction)) }
 
   /// Milliseconds since it was begun or renewed.
-  public var age: Int { ReaderPool.now() - slot.begun.load(ordering: .relaxed) }
+  public var age: Int { environment.core.readers.now() - slot.begun.load(ordering: .relaxed) }
 
-  /// Moves to the newest commit; everything read before is invalid.
+  /// Moves to the newest commit; everything read before is invalid. Also revives an expired transaction.
   public mutating func renew() throws(LMDBError) {
+    let core = environment.core
     unsafe mdb_txn_reset(slot.transaction)
-    try environment.core.check(unsafe mdb_txn_renew(slot.transaction), "renew")
-    slot.isExpired.store(false, ordering: .relaxed)
-    slot.begun.store(ReaderPool.now(), ordering: .relaxed)
+    var code = unsafe mdb_txn_renew(slot.transaction)
+    if code != MDB_SUCCESS, core.recover(from: code) { code = unsafe mdb_txn_renew(slot.transaction) }
+    try core.check(code, "renew")
+    slot.restart(at: core.readers.now())
   }
 
   public func get(_ database: Database, _ key: UnsafeRawBufferPointer) throws(LMDBError) -> UnsafeRawBufferPointer? {
@@ -69,18 +72,20 @@ public struct ReadTransaction: ~Copyable, ReadableTransaction {
 
   public func withCursor<R>(_ database: Database, _ body: (inout Cursor) throws -> R) throws -> R {
     try checkAge()
-    var cursor = try unsafe Cursor(slot.transaction, database, environment.core)
+    var cursor = try unsafe Cursor(slot.transaction, database, environment.core, slot.expiry)
     return try body(&cursor)
   }
 
   public func statistics(_ database: Database) throws(LMDBError) -> DatabaseStatistics {
-    try unsafe environment.core.statistics(slot.transaction, database)
+    try checkAge()
+    return try unsafe environment.core.statistics(slot.transaction, database)
   }
 
   /// Throws `readerExpired` once `Environment.expireReaders()` found this transaction too old.
   @inline(__always)
-  func checkAge() throws(LMDBError) {
-    if slot.isExpired.load(ordering: .relaxed) {
+  private func checkAge() throws(LMDBError) {
+    if slot.expiry.isReached {
+      unsafe mdb_txn_reset(slot.transaction)
       throw LMDBError(.readerExpired, path: environment.path, operation: "read")
     }
   }
@@ -98,23 +103,18 @@ extension Environment {
 }
 
 extension EnvironmentCore {
-  /// A slot with a transaction on the newest commit.
+  /// A slot with a transaction on the newest commit; given back it leaves the pool.
   func openReader() throws(LMDBError) -> ReaderPool.Slot {
     if let slot = readers.take() {
-      let code = unsafe mdb_txn_renew(slot.transaction)
-      if code == MDB_SUCCESS {
-        slot.isExpired.store(false, ordering: .relaxed)
-        slot.begun.store(ReaderPool.now(), ordering: .relaxed)
-        return slot
-      }
-      unsafe mdb_txn_abort(slot.transaction)
-      readers.remove(slot)
+      if unsafe mdb_txn_renew(slot.transaction) == MDB_SUCCESS { return slot }
+      readers.discard(slot)
     }
-    let transaction = unsafe try begin(flags: UInt32(MDB_RDONLY), "begin reading")
-    let slot = unsafe ReaderPool.Slot(transaction: transaction)
-    slot.begun.store(ReaderPool.now(), ordering: .relaxed)
-    readers.add(slot)
-    return slot
+    do {
+      return unsafe readers.add(try begin(flags: UInt32(MDB_RDONLY), "begin reading"))
+    } catch {
+      readers.leave()
+      throw error
+    }
   }
 
   func get(_ transaction: OpaquePointer, _ database: Database, _ key: UnsafeRawBufferPointer)

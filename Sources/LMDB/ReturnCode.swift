@@ -21,7 +21,8 @@ extension LMDBError.Code {
     case ENOSPC, EDQUOT, EFBIG: self = .diskFull
     case MDB_READERS_FULL: self = .readersFull
     case MDB_MAP_RESIZED: self = .mapResized
-    case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_PANIC: self = .corrupted
+    case MDB_CORRUPTED, MDB_PAGE_NOTFOUND: self = .corrupted
+    case MDB_PANIC: self = .poisoned
     case MDB_INVALID, MDB_VERSION_MISMATCH: self = .versionMismatch
     case MDB_NOTFOUND, ENOENT: self = .notFound
     case EACCES, EPERM: self = .permissionDenied
@@ -29,6 +30,7 @@ extension LMDBError.Code {
     case MDB_KEYEXIST, EEXIST: self = .alreadyExists
     case MDB_BAD_VALSIZE: self = .invalidKey
     case MDB_TXN_FULL: self = .transactionFull
+    case ENOMEM: self = .outOfMemory
     case EMFILE, ENFILE: self = .tooManyOpenFiles
     case MDB_BAD_TXN, MDB_BAD_DBI, MDB_BAD_RSLOT, MDB_INCOMPATIBLE, MDB_DBS_FULL, EINVAL: self = .badHandle
     default: self = .io

@@ -28,7 +28,7 @@ public struct WriteTransaction: ~Copyable, ReadableTransaction {
   private let pointer: OpaquePointer
   private let core: EnvironmentCore
 
-  fileprivate init(_ pointer: OpaquePointer, _ core: EnvironmentCore) {
+  init(_ pointer: OpaquePointer, _ core: EnvironmentCore) {
     unsafe self.pointer = unsafe pointer
     self.core = core
   }
@@ -40,7 +40,7 @@ public struct WriteTransaction: ~Copyable, ReadableTransaction {
   }
 
   public func withCursor<R>(_ database: Database, _ body: (inout Cursor) throws -> R) throws -> R {
-    var cursor = try unsafe Cursor(pointer, database, core)
+    var cursor = try unsafe Cursor(pointer, database, core, core.noExpiry)
     return try body(&cursor)
   }
 
@@ -78,7 +78,8 @@ public struct WriteTransaction: ~Copyable, ReadableTransaction {
       throw unsafe LMDBError(.invalidValue, path: core.path, operation: "put", detail: "\(value.mv_size) bytes")
     }
     var stored = unsafe MDB_val(key)
-    try core.check(unsafe mdb_put(pointer, database.handle, &stored, &value, flags), "put")
+    errno = 0
+    try core.checkWrite(unsafe mdb_put(pointer, database.handle, &stored, &value, flags), "put")
   }
 
   /// Removes `key`; returns whether it was there.
@@ -88,34 +89,10 @@ public struct WriteTransaction: ~Copyable, ReadableTransaction {
       throw LMDBError(.invalidKey, path: core.path, operation: "delete", detail: "\(key.count) bytes")
     }
     var stored = unsafe MDB_val(key)
+    errno = 0
     let code = unsafe mdb_del(pointer, database.handle, &stored, nil)
     if code == MDB_NOTFOUND { return false }
-    try core.check(code, "delete")
+    try core.checkWrite(code, "delete")
     return true
-  }
-}
-
-extension Environment {
-  /// Runs `body` in the file's write transaction and commits when it returns; an error undoes everything.
-  ///
-  /// Waits for a write transaction of another thread or process. Stays on the calling thread from begin to commit.
-  ///
-  /// - Throws: what `body` throws; `mapFull` and `diskFull` leave the file as it was and the next write may succeed;
-  ///   an input/output error poisons the environment: all later writes throw `poisoned`.
-  public func write<R>(_ body: (borrowing WriteTransaction) throws -> R) throws -> R {
-    guard isWritable else { throw LMDBError(.openedReadOnly, path: path, operation: "write") }
-    if core.isPoisoned.load(ordering: .relaxed) { throw LMDBError(.poisoned, path: path, operation: "write") }
-    let pointer = unsafe try core.begin(flags: 0, "begin writing")
-    let result: R
-    do {
-      result = try unsafe body(WriteTransaction(pointer, core))
-    } catch {
-      unsafe mdb_txn_abort(pointer)
-      throw error
-    }
-    let code = unsafe mdb_txn_commit(pointer)
-    if code == EIO || code == MDB_PANIC { core.isPoisoned.store(true, ordering: .relaxed) }
-    try core.check(code, "commit")
-    return result
   }
 }
