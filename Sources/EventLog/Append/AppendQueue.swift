@@ -1,0 +1,224 @@
+import Synchronization
+
+/// The open batches of a topic's partitions and the full ones behind them, between those who append and the writer.
+///
+/// Bounded: beyond `maximumBytes` waiting or being written, nothing more is taken. Order is kept per partition.
+final class AppendQueue: Sendable {
+  struct Limits: Sendable {
+    /// Bytes that may wait or be in a commit.
+    var maximumBytes: Int
+    /// A batch is closed at this size.
+    var batchBytes: Int
+    /// Bytes waiting at which the writer starts although nobody waits.
+    var commitBytes: Int
+  }
+
+  enum Acceptance: Sendable { case accepted, full }
+
+  private struct State {
+    var open: [BatchHandle?]
+    var opened: [Int] = []
+    var closed: [BatchHandle] = []
+    var free: [BatchHandle] = []
+    /// Bytes of records in open and closed batches and in the commit that is being written.
+    var bytes = 0
+    var isWriting = false
+    var anyPartition = 0
+    var roomWaiters: [AnyWaiter<Void>] = []
+    var refusal: EventLogError?
+  }
+
+  private let state: Mutex<State>
+  let limits: Limits
+  /// Counts the batches with records nobody waits for.
+  let progress = AppendProgress()
+  // Set once, before the first append, by the owner.
+  private let start: @Sendable () -> Void
+
+  /// `start` is called when there is work and the writer is idle; it makes the writer call `take` until that is nil.
+  init(partitions: Int, limits: Limits, start: @escaping @Sendable () -> Void) {
+    self.limits = limits
+    self.start = start
+    state = Mutex(State(open: Array(repeating: nil, count: partitions)))
+  }
+
+  deinit {
+    state.withLock { state in
+      for batch in state.open { batch?.free() }
+      for batch in state.closed + state.free { batch.free() }
+    }
+  }
+
+  /// A record on its way in: its parts lie in the caller's memory.
+  @safe
+  struct Record {
+    let key: UnsafeRawBufferPointer
+    let hasKey: Bool
+    let value: UnsafeRawBufferPointer
+    let timestamp: Int64
+    let headers: [UInt8]
+    /// Nil: wherever a batch is being filled.
+    let partition: Int?
+
+    var size: Int { key.count + value.count + headers.count }
+  }
+
+  /// Puts `record` into its partition's open batch, with `waiter` (given the record's index) or to be flushed later.
+  ///
+  /// - Throws: once the queue was closed.
+  func accept(_ record: Record, waiter: ((Int) -> AppendWaiter)? = nil) throws(EventLogError) -> Acceptance {
+    let (acceptance, refusal, mustStart) = state.withLock { state -> (Acceptance, EventLogError?, Bool) in
+      if let refusal = state.refusal { return (.full, refusal, false) }
+      if state.bytes >= limits.maximumBytes { return (.full, nil, wake(&state, true)) }
+      add(record, waiter, &state)
+      return (.accepted, nil, wake(&state, waiter != nil || state.bytes >= limits.commitBytes))
+    }
+    if let refusal { throw refusal }
+    if mustStart { start() }
+    return acceptance
+  }
+
+  private func add(_ record: Record, _ waiter: ((Int) -> AppendWaiter)?, _ state: inout State) {
+    let partition = record.partition ?? state.anyPartition
+    let batch = state.open[partition] ?? openBatch(partition, &state)
+    let before = unsafe batch.pointer.pointee.byteCount
+    let index = unsafe batch.pointer.pointee.count
+    unsafe batch.pointer.pointee.append(
+      key: record.key, hasKey: record.hasKey, value: record.value, timestamp: record.timestamp,
+      headers: record.headers)
+    if let waiter {
+      unsafe batch.pointer.pointee.waiters.append(waiter(index))
+    } else {
+      unsafe batch.pointer.pointee.progress = progress
+      unsafe batch.pointer.pointee.unawaited += 1
+    }
+    state.bytes += unsafe batch.pointer.pointee.byteCount - before
+    let isFull = unsafe batch.pointer.pointee.byteCount >= limits.batchBytes
+    if isFull || index + 1 == OpenBatch.maximumCount {
+      close(partition, &state)
+      if record.partition == nil { state.anyPartition = (partition + 1) % state.open.count }
+    }
+  }
+
+  /// Moves the partition's open batch behind the closed ones. Its place among them is its place in `progress`.
+  private func close(_ partition: Int, _ state: inout State) {
+    guard let batch = state.open[partition] else { return }
+    state.open[partition] = nil
+    state.opened.removeAll { $0 == partition }
+    unsafe batch.pointer.pointee.progress?.submit()
+    state.closed.append(batch)
+  }
+
+  private func openBatch(_ partition: Int, _ state: inout State) -> BatchHandle {
+    let batch = state.free.popLast() ?? .make()
+    unsafe batch.pointer.pointee.reset(partition: partition)
+    state.open[partition] = batch
+    state.opened.append(partition)
+    return batch
+  }
+
+  private func wake(_ state: inout State, _ isWanted: Bool) -> Bool {
+    if state.isWriting || !isWanted || (state.closed.isEmpty && state.opened.isEmpty) { return false }
+    state.isWriting = true
+    return true
+  }
+
+  /// Takes a whole batch, and gives an empty one for it; nil if the queue is full (the batch stays the caller's).
+  func submit(_ batch: BatchHandle, startAt bytes: Int) throws(EventLogError) -> BatchHandle? {
+    let (replacement, refusal, mustStart) = state.withLock { state -> (BatchHandle?, EventLogError?, Bool) in
+      if let refusal = state.refusal { return (nil, refusal, false) }
+      if state.bytes >= limits.maximumBytes { return (nil, nil, wake(&state, true)) }
+      // What was enqueued earlier for the same partition comes first.
+      close(unsafe batch.pointer.pointee.partition, &state)
+      unsafe batch.pointer.pointee.progress?.submit()
+      state.bytes += unsafe batch.pointer.pointee.byteCount
+      state.closed.append(batch)
+      return (state.free.popLast() ?? .make(), nil, wake(&state, state.bytes >= bytes))
+    }
+    if let refusal { throw refusal }
+    if mustStart { start() }
+    return replacement
+  }
+
+  /// An empty batch for an appender; given back by `giveBack`.
+  func borrow() -> BatchHandle { state.withLock { $0.free.popLast() } ?? .make() }
+
+  func giveBack(_ batch: BatchHandle) { state.withLock { $0.free.append(batch) } }
+
+  /// Starts the writer if anything waits.
+  func kick() {
+    if state.withLock({ wake(&$0, true) }) { start() }
+  }
+
+  /// Resumes `waiter` when everything enqueued so far is durable or has failed.
+  func flush(_ waiter: AnyWaiter<Void>) {
+    let mustStart = state.withLock { state in
+      while let partition = state.opened.first { close(partition, &state) }
+      return wake(&state, true)
+    }
+    if mustStart { start() }
+    progress.wait(waiter)
+  }
+
+  /// Resumes `waiter` when there is room again.
+  func waitForRoom(_ waiter: AnyWaiter<Void>) {
+    let isNow = state.withLock { state in
+      if state.bytes < limits.maximumBytes || state.refusal != nil { return true }
+      state.roomWaiters.append(waiter)
+      return false
+    }
+    if isNow { waiter.resume(.success(())) }
+  }
+
+  /// The next batches to be written, oldest first, up to about `bytes`; nil, and idle, if there are none.
+  func take(upTo bytes: Int) -> [BatchHandle]? {
+    state.withLock { state in
+      var taken: [BatchHandle] = []
+      var size = 0
+      var index = 0
+      while index < state.closed.count, size < bytes || taken.isEmpty {
+        size += unsafe state.closed[index].pointer.pointee.byteCount
+        taken.append(state.closed[index])
+        index += 1
+      }
+      state.closed.removeFirst(index)
+      if state.closed.isEmpty {
+        while let partition = state.opened.first, size < bytes || taken.isEmpty {
+          close(partition, &state)
+          guard let batch = state.closed.popLast() else { continue }
+          size += unsafe batch.pointer.pointee.byteCount
+          taken.append(batch)
+        }
+      }
+      if taken.isEmpty {
+        state.isWriting = false
+        return nil
+      }
+      return taken
+    }
+  }
+
+  /// Gives back batches that were written or have failed: their memory is used again.
+  func finished(_ batches: [BatchHandle], bytes: Int) {
+    let waiters = state.withLock { state -> [AnyWaiter<Void>] in
+      state.bytes -= bytes
+      for batch in batches {
+        if state.free.count < 64 { state.free.append(batch) } else { batch.free() }
+      }
+      guard state.bytes < limits.maximumBytes else { return [] }
+      defer { state.roomWaiters = [] }
+      return state.roomWaiters
+    }
+    for waiter in waiters { waiter.resume(.success(())) }
+  }
+
+  /// Refuses everything from now on; what was accepted is still written.
+  func close(_ refusal: EventLogError) {
+    let waiters = state.withLock { state -> [AnyWaiter<Void>] in
+      state.refusal = refusal
+      defer { state.roomWaiters = [] }
+      return state.roomWaiters
+    }
+    for waiter in waiters { waiter.resume(.success(())) }
+  }
+}

@@ -1,0 +1,104 @@
+import LMDB
+import Synchronization
+
+/// What became of a batch: where its records went, and how many at its front were repeats.
+struct BatchOutcome: Sendable, Equatable {
+  var partition: Int
+  /// The offset of the first record that was appended, or the partition's end if all were repeats.
+  var firstOffset: Int64
+  var appended: Int
+  var dropped: Int
+}
+
+/// Somebody who waits for a batch to be durable, or to have failed.
+enum AppendWaiter: Sendable {
+  /// A task that appended the record at `index` of the batch.
+  case task(CheckedContinuation<LogPosition, any Error>, index: Int)
+  /// A plain thread that appended the record at `index`.
+  case thread(BlockingResult<LogPosition>, index: Int)
+  /// One of several records appended together.
+  case group(AppendGroup, member: Int, index: Int)
+  /// An idempotent append of the whole batch.
+  case idempotent(AnyWaiter<IdempotentResult>)
+
+  func resume(_ result: Result<BatchOutcome, EventLogError>) {
+    func position(_ index: Int) -> Result<LogPosition, any Error> {
+      result.map { LogPosition(partition: $0.partition, offset: $0.firstOffset + Int64(index)) }.mapError { $0 }
+    }
+    switch self {
+    case .task(let continuation, let index): continuation.resume(with: position(index))
+    case .thread(let blocked, let index): blocked.finish(position(index))
+    case .group(let group, let member, let index): group.finish(member, position(index))
+    case .idempotent(let waiter):
+      waiter.resume(
+        result.map {
+          IdempotentResult(
+            positions: $0.firstOffset..<$0.firstOffset + Int64($0.appended), partition: $0.partition,
+            repeated: $0.dropped)
+        }.mapError { $0 })
+    }
+  }
+}
+
+/// A suspended task or a waiting plain thread.
+enum AnyWaiter<Value: Sendable>: Sendable {
+  case task(CheckedContinuation<Value, any Error>)
+  case thread(BlockingResult<Value>)
+
+  func resume(_ result: Result<Value, any Error>) {
+    switch self {
+    case .task(let continuation): continuation.resume(with: result)
+    case .thread(let blocked): blocked.finish(result)
+    }
+  }
+}
+
+/// A result that a plain thread waits for.
+final class BlockingResult<Value: Sendable>: Sendable {
+  private let result = Mutex<Result<Value, any Error>?>(nil)
+  private let done = Semaphore()
+
+  func finish(_ value: Result<Value, any Error>) {
+    result.withLock { $0 = value }
+    done.signal()
+  }
+
+  func wait() throws -> Value {
+    done.wait()
+    guard let outcome = result.withLock({ $0 }) else {
+      throw EventLogError(.closed, "the log was closed while a thread waited for it")
+    }
+    return try outcome.get()
+  }
+}
+
+/// Several records appended together: done when the last is durable; the first failure is everybody's.
+final class AppendGroup: Sendable {
+  private struct State {
+    var positions: [LogPosition]
+    var remaining: Int
+    var failure: (any Error)?
+  }
+
+  private let state: Mutex<State>
+  private let waiter: AnyWaiter<[LogPosition]>
+
+  init(count: Int, _ waiter: AnyWaiter<[LogPosition]>) {
+    state = Mutex(
+      State(positions: Array(repeating: LogPosition(partition: 0, offset: 0), count: count), remaining: count))
+    self.waiter = waiter
+  }
+
+  func finish(_ member: Int, _ result: Result<LogPosition, any Error>) {
+    let outcome = state.withLock { state -> Result<[LogPosition], any Error>? in
+      switch result {
+      case .success(let position): state.positions[member] = position
+      case .failure(let error): state.failure = state.failure ?? error
+      }
+      state.remaining -= 1
+      guard state.remaining == 0 else { return nil }
+      return state.failure.map { .failure($0) } ?? .success(state.positions)
+    }
+    if let outcome { waiter.resume(outcome) }
+  }
+}

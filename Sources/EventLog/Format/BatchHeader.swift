@@ -1,0 +1,100 @@
+import Bytes
+
+/// The first 96 bytes of a batch, little-endian.
+///
+/// | at | bytes | meaning |
+/// |---|---|---|
+/// | 0 | 4 | magic `MLB1` |
+/// | 4 | 2 | version, 1 |
+/// | 6 | 2 | flags, 0 |
+/// | 8 | 4 | CRC-32C of bytes 0–7 and of all from byte 12 on |
+/// | 12 | 4 | number of records |
+/// | 16 | 8 | first offset |
+/// | 24 | 8 | last offset |
+/// | 32 | 8 | base timestamp, µs |
+/// | 40 | 8 | smallest timestamp |
+/// | 48 | 8 | largest timestamp |
+/// | 56 | 8 | producer id |
+/// | 64 | 8 | producer's sequence number of the first record, −1 if the append was not idempotent |
+/// | 72 | 4 | producer's epoch |
+/// | 76 | 4 | partition |
+/// | 80 | 8 | number of bytes of records |
+/// | 88 | 8 | zero |
+struct BatchHeader: Equatable {
+  static let size = 96
+  static let magic: UInt32 = 0x3142_4C4D
+  static let version: UInt16 = 1
+
+  var count = 0
+  var firstOffset: Int64 = 0
+  var lastOffset: Int64 = 0
+  var baseTimestamp: Int64 = 0
+  var minimumTimestamp: Int64 = 0
+  var maximumTimestamp: Int64 = 0
+  var producer: UInt64 = 0
+  var sequence: Int64 = -1
+  var epoch: UInt32 = 0
+  var partition = 0
+  var recordBytes = 0
+
+  init() {}
+
+  /// Reads the fields without judging them; `bytes` has at least `size` bytes.
+  init(_ bytes: UnsafeRawBufferPointer) {
+    unsafe count = Int(bytes.little(UInt32.self, at: 12))
+    unsafe firstOffset = bytes.little(Int64.self, at: 16)
+    unsafe lastOffset = bytes.little(Int64.self, at: 24)
+    unsafe baseTimestamp = bytes.little(Int64.self, at: 32)
+    unsafe minimumTimestamp = bytes.little(Int64.self, at: 40)
+    unsafe maximumTimestamp = bytes.little(Int64.self, at: 48)
+    unsafe producer = bytes.little(UInt64.self, at: 56)
+    unsafe sequence = bytes.little(Int64.self, at: 64)
+    unsafe epoch = bytes.little(UInt32.self, at: 72)
+    unsafe partition = Int(bytes.little(UInt32.self, at: 76))
+    unsafe recordBytes = Int(truncatingIfNeeded: bytes.little(Int64.self, at: 80))
+  }
+
+  /// Writes the header over the first `size` bytes of `batch`, checksum included; the records stand behind already.
+  func write(to batch: UnsafeMutableRawBufferPointer) {
+    func put<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, _ offset: Int) {
+      unsafe batch.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
+    }
+    put(Self.magic, 0)
+    put(Self.version, 4)
+    put(UInt16(0), 6)
+    put(UInt32(truncatingIfNeeded: count), 12)
+    put(firstOffset, 16)
+    put(lastOffset, 24)
+    put(baseTimestamp, 32)
+    put(minimumTimestamp, 40)
+    put(maximumTimestamp, 48)
+    put(producer, 56)
+    put(sequence, 64)
+    put(epoch, 72)
+    put(UInt32(truncatingIfNeeded: partition), 76)
+    put(Int64(recordBytes), 80)
+    put(UInt64(0), 88)
+    put(Self.checksum(unsafe UnsafeRawBufferPointer(batch)), 8)
+  }
+
+  static func checksum(_ batch: UnsafeRawBufferPointer) -> UInt32 {
+    let head = CRC32C.checksum(unsafe batch.slice(0, 8))
+    return CRC32C.checksum(unsafe batch.slice(12, batch.count - 12), seed: head)
+  }
+
+  /// What is wrong with `batch`, found in `partition` at `offset`; nil if nothing.
+  static func fault(in batch: UnsafeRawBufferPointer, partition: Int, offset: Int64) -> String? {
+    guard batch.count >= size else { return "a batch of \(batch.count) bytes is too short" }
+    guard unsafe batch.little(UInt32.self, at: 0) == magic else { return "a batch does not begin with its mark" }
+    guard unsafe checksum(batch) == batch.little(UInt32.self, at: 8) else {
+      return "the checksum of a batch does not match"
+    }
+    let header = unsafe BatchHeader(batch)
+    guard header.partition == partition, header.firstOffset == offset,
+      header.lastOffset - header.firstOffset == Int64(header.count) - 1, header.count > 0,
+      header.recordBytes == batch.count - size
+    else { return "a batch's header does not match its place" }
+    guard unsafe batch.little(UInt16.self, at: 4) == version else { return "a batch is of a newer version" }
+    return nil
+  }
+}

@@ -1,0 +1,170 @@
+public import Bytes
+
+/// Records of one partition, appended together: a sequence of `LogRecord`s inside the map.
+///
+/// Its checksum has been verified. Valid inside the closure that was given it; iterate as often as you like.
+@frozen
+@safe
+public struct LogBatch: Sequence {
+  public let partition: Int
+  /// The offset of the first record of the iteration: where the reader stood, or the batch's own first.
+  public let firstOffset: Int64
+  /// The offset of the last record.
+  public let lastOffset: Int64
+  /// The smallest and the largest timestamp of the whole batch.
+  public let minimumTimestamp: Timestamp
+  public let maximumTimestamp: Timestamp
+  /// The idempotent producer that appended it, if one did.
+  public let producer: ProducerID?
+  @usableFromInline let baseTimestamp: Int64
+  // Invariant: the records of the offsets firstOffset…lastOffset, in the map; `fault` outlives the closure.
+  @usableFromInline let records: UnsafeRawBufferPointer
+  @usableFromInline let fault: UnsafeMutablePointer<Bool>
+
+  /// The number of records of the iteration.
+  @inlinable
+  public var count: Int { Int(truncatingIfNeeded: lastOffset &- firstOffset) &+ 1 }
+
+  /// The size of the records in bytes, framing included.
+  @inlinable
+  public var byteCount: Int { records.count }
+
+  @inlinable
+  public var underestimatedCount: Int { count }
+
+  @inlinable
+  public func makeIterator() -> Iterator {
+    unsafe Iterator(
+      records: records, count: count, firstOffset: firstOffset, baseTimestamp: baseTimestamp, fault: fault)
+  }
+
+  /// Walks the records of a batch. Ends early where the framing does not fit, which the reader then reports as damage.
+  @frozen
+  @safe
+  public struct Iterator: IteratorProtocol {
+    // Invariant: `position` ≤ `end`, both in the batch.
+    @usableFromInline var position: UnsafeRawPointer
+    @usableFromInline let end: UnsafeRawPointer
+    @usableFromInline var remaining: Int
+    @usableFromInline var offset: Int64
+    @usableFromInline let baseTimestamp: Int64
+    @usableFromInline let fault: UnsafeMutablePointer<Bool>
+
+    @inlinable
+    init(
+      records: UnsafeRawBufferPointer, count: Int, firstOffset: Int64, baseTimestamp: Int64,
+      fault: UnsafeMutablePointer<Bool>
+    ) {
+      if let base = records.baseAddress {
+        unsafe position = unsafe base
+        unsafe end = unsafe base + records.count
+        remaining = count
+      } else {
+        unsafe position = UnsafeRawPointer(fault)
+        unsafe end = unsafe position
+        remaining = 0
+      }
+      offset = firstOffset
+      self.baseTimestamp = baseTimestamp
+      unsafe self.fault = unsafe fault
+    }
+
+    @inlinable
+    public mutating func next() -> LogRecord? {
+      guard remaining > 0 else { return nil }
+      var available = unsafe end - position
+      guard available >= RecordFraming.prefixBytes else { return unsafe stop() }
+      let word = unsafe UInt64(littleEndian: position.loadUnaligned(as: UInt64.self))
+      var start = unsafe position + RecordFraming.prefixBytes
+      available &-= RecordFraming.prefixBytes
+      let valueCount = Int(truncatingIfNeeded: word & 0xFF_FFFF)
+      let keyField = (word >> 24) & 0xFFFF
+      let hasKey = keyField != RecordFraming.noKey
+      let keyCount = hasKey ? Int(truncatingIfNeeded: keyField) : 0
+      let timestampField = Int64(bitPattern: word) >> 41
+      var timestamp = baseTimestamp &+ timestampField
+      var headerCount = 0
+      if timestampField == RecordFraming.farTimestamp || word & RecordFraming.headersFlag != 0 {
+        if timestampField == RecordFraming.farTimestamp {
+          guard available >= 8 else { return unsafe stop() }
+          timestamp = unsafe Int64(littleEndian: start.loadUnaligned(as: Int64.self))
+          unsafe start += 8
+          available &-= 8
+        }
+        if word & RecordFraming.headersFlag != 0 {
+          guard available >= 4 else { return unsafe stop() }
+          headerCount = unsafe Int(UInt32(littleEndian: start.loadUnaligned(as: UInt32.self)))
+          unsafe start += 4
+          available &-= 4
+        }
+      }
+      guard keyCount &+ valueCount &+ headerCount <= available else { return unsafe stop() }
+      let value = unsafe start + keyCount
+      let headers = unsafe value + valueCount
+      unsafe position = unsafe headers + headerCount
+      remaining &-= 1
+      defer { offset &+= 1 }
+      return unsafe LogRecord(
+        offset: offset, timestamp: Timestamp(microseconds: timestamp), hasKey: hasKey,
+        key: UnsafeRawBufferPointer(start: start, count: keyCount),
+        value: UnsafeRawBufferPointer(start: value, count: valueCount),
+        headerBytes: UnsafeRawBufferPointer(start: headers, count: headerCount))
+    }
+
+    @usableFromInline
+    mutating func stop() -> LogRecord? {
+      unsafe fault.pointee = true
+      remaining = 0
+      return nil
+    }
+  }
+}
+
+extension LogBatch {
+  /// The view of a verified batch from `wanted` on. Sets `fault` if the framing ends before.
+  init(
+    verified bytes: UnsafeRawBufferPointer, from wanted: Int64, fault: UnsafeMutablePointer<Bool>
+  ) {
+    let header = unsafe BatchHeader(bytes)
+    partition = header.partition
+    lastOffset = header.lastOffset
+    minimumTimestamp = Timestamp(microseconds: header.minimumTimestamp)
+    maximumTimestamp = Timestamp(microseconds: header.maximumTimestamp)
+    producer = header.sequence < 0 ? nil : ProducerID(id: header.producer, epoch: header.epoch)
+    baseTimestamp = header.baseTimestamp
+    unsafe self.fault = unsafe fault
+    let all = unsafe bytes.slice(BatchHeader.size, bytes.count - BatchHeader.size)
+    guard wanted > header.firstOffset else {
+      firstOffset = header.firstOffset
+      unsafe records = unsafe all
+      return
+    }
+    let skipped = Int(wanted - header.firstOffset)
+    firstOffset = wanted
+    unsafe records = unsafe LogBatch.dropping(skipped, of: all, header, fault)
+  }
+
+  /// The record bytes behind the first `count` records.
+  static func dropping(
+    _ count: Int, of records: UnsafeRawBufferPointer, _ header: BatchHeader, _ fault: UnsafeMutablePointer<Bool>
+  ) -> UnsafeRawBufferPointer {
+    var iterator = unsafe Iterator(
+      records: records, count: count, firstOffset: header.firstOffset, baseTimestamp: header.baseTimestamp,
+      fault: fault)
+    while iterator.next() != nil {}
+    guard let base = records.baseAddress else { return unsafe records }
+    let used = unsafe iterator.position - base
+    return unsafe records.slice(used, records.count - used)
+  }
+}
+
+/// Who appended, for appends that may be repeated: an identity, and the epoch that fences its older selves.
+public struct ProducerID: Hashable, Sendable {
+  public var id: UInt64
+  public var epoch: UInt32
+
+  public init(id: UInt64, epoch: UInt32) {
+    self.id = id
+    self.epoch = epoch
+  }
+}
