@@ -40,17 +40,24 @@ enum AppendWaiter: Sendable {
   }
 }
 
-/// A suspended task or a waiting plain thread.
+/// A suspended task, a waiting plain thread, or something else to be done then.
 enum AnyWaiter<Value: Sendable>: Sendable {
   case task(CheckedContinuation<Value, any Error>)
   case thread(BlockingResult<Value>)
+  case callback(RoomWaiter)
 
   func resume(_ result: Result<Value, any Error>) {
     switch self {
     case .task(let continuation): continuation.resume(with: result)
     case .thread(let blocked): blocked.finish(result)
+    case .callback(let waiter): waiter.goOn()
     }
   }
+}
+
+/// What goes on when there is room in the queue.
+struct RoomWaiter: Sendable {
+  let goOn: @Sendable () -> Void
 }
 
 /// A result that a plain thread waits for.
@@ -62,6 +69,9 @@ final class BlockingResult<Value: Sendable>: Sendable {
     result.withLock { $0 = value }
     done.signal()
   }
+
+  /// Waits no longer than `milliseconds`; returns whether it is finished.
+  func wait(milliseconds: Int) -> Bool { done.wait(milliseconds: milliseconds) }
 
   func wait() throws -> Value {
     done.wait()

@@ -87,10 +87,13 @@ struct Catalog: Sendable {
     return next
   }
 
-  /// The number that `allot` will give next.
-  func nextSegment() throws(EventLogError) -> UInt64 {
+  /// The numbers that `allot` will give next.
+  func nextSegment() throws(EventLogError) -> UInt64 { try next("segment") }
+  func nextTopic() throws(EventLogError) -> UInt64 { try next("topic") }
+
+  private func next(_ what: String) throws(EventLogError) -> UInt64 {
     do {
-      return try environment.read { try setting("next segment", in: $0) ?? 1 }
+      return try environment.read { try setting("next " + what, in: $0) ?? 1 }
     } catch {
       throw EventLogError(wrapping: error, "reading the catalogue failed")
     }

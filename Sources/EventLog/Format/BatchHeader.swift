@@ -19,7 +19,7 @@ import Bytes
 /// | 72 | 4 | producer's epoch |
 /// | 76 | 4 | partition |
 /// | 80 | 8 | number of bytes of records |
-/// | 88 | 8 | zero |
+/// | 88 | 8 | appended at, µs, by the log's clock |
 struct BatchHeader: Equatable {
   static let size = 96
   static let magic: UInt32 = 0x3142_4C4D
@@ -36,6 +36,7 @@ struct BatchHeader: Equatable {
   var epoch: UInt32 = 0
   var partition = 0
   var recordBytes = 0
+  var appendedAt: Int64 = 0
 
   init() {}
 
@@ -52,6 +53,7 @@ struct BatchHeader: Equatable {
     unsafe epoch = bytes.little(UInt32.self, at: 72)
     unsafe partition = Int(bytes.little(UInt32.self, at: 76))
     unsafe recordBytes = Int(truncatingIfNeeded: bytes.little(Int64.self, at: 80))
+    unsafe appendedAt = bytes.little(Int64.self, at: 88)
   }
 
   /// Writes the header over the first `size` bytes of `batch`, checksum included; the records stand behind already.
@@ -73,7 +75,7 @@ struct BatchHeader: Equatable {
     put(epoch, 72)
     put(UInt32(truncatingIfNeeded: partition), 76)
     put(Int64(recordBytes), 80)
-    put(UInt64(0), 88)
+    put(appendedAt, 88)
     put(Self.checksum(unsafe UnsafeRawBufferPointer(batch)), 8)
   }
 

@@ -64,6 +64,13 @@ enum LogFiles {
     }
   }
 
+  /// Removes an empty directory; one that holds something else stays.
+  static func removeDirectory(_ path: String) throws(EventLogError) {
+    if unsafe rmdir(path) != 0 && errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST {
+      throw EventLogError(systemError(errno, path), "removing a directory failed")
+    }
+  }
+
   static func syncDirectory(_ path: String) throws(EventLogError) {
     do { try FileSync.folder(path) } catch { throw EventLogError(error, "syncing a directory failed") }
   }

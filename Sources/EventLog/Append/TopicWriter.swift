@@ -1,0 +1,221 @@
+import Bytes
+import LMDB
+import Synchronization
+
+/// The one that writes a topic's segments, on its own thread: takes what waits in the queue, commits it with one sync,
+/// and only then resumes those who wait (group commit).
+// Invariant of `@unchecked Sendable`: `file`, `segments`, `tail`, `producers` are touched only by jobs of `thread`,
+// after `init`, which runs before the first job.
+final class TopicWriter: @unchecked Sendable {
+  let state: TopicState
+  let queue: AppendQueue
+  private let core: LogCore
+  private let thread = Mutex<PinnedThread?>(nil)
+  private var file: SegmentFile
+  private var segments: [SegmentRecord]
+  private var tail: SegmentTail
+  private var producers: ProducerTable
+  private var removedSegments = 0
+
+  init(state: TopicState, file: SegmentFile, segments: [SegmentRecord], tail: SegmentTail, producers: ProducerTable) {
+    self.state = state
+    core = state.core
+    self.file = file
+    self.segments = segments
+    self.tail = tail
+    self.producers = producers
+    let start = Starter()
+    let options = state.core.options
+    queue = AppendQueue(
+      partitions: state.partitions,
+      limits: AppendQueue.Limits(
+        maximumBytes: options.maximumPendingBytes, batchBytes: options.batchBytes, commitBytes: options.commitBytes),
+      start: { start.run() })
+    start.writer = self
+  }
+
+  /// Breaks the circle between queue and writer.
+  // Invariant of `@unchecked Sendable`: set once, in `init`, before the queue is used.
+  private final class Starter: @unchecked Sendable {
+    weak var writer: TopicWriter?
+    func run() {
+      guard let writer else { return }
+      writer.async { writer.cycle() }
+    }
+  }
+
+  /// Runs `job` on the writer's thread, which starts with the first one.
+  @discardableResult
+  private func async(_ job: @escaping @Sendable () -> Void) -> Bool {
+    let running = thread.withLock { thread in
+      if let thread { return thread }
+      let started = PinnedThread(name: "log-" + state.name)
+      thread = started
+      return started
+    }
+    return running.async(job)
+  }
+
+  /// Runs `body` on the writer's thread and resumes `waiter` with its result.
+  func run<R: Sendable>(_ waiter: AnyWaiter<R>, _ body: @escaping @Sendable (TopicWriter) throws -> R) {
+    let isTaken = async { waiter.resume(Result { try body(self) }) }
+    if !isTaken { waiter.resume(.failure(EventLogError(.closed, "the log was closed", topic: state.name))) }
+  }
+
+  /// Writes what was accepted, ends the thread, and lets go of the file.
+  func stop(_ reason: EventLogError) {
+    queue.close(reason)
+    queue.kick()
+    thread.withLock { $0 }?.stop()
+    // What was accepted in the last moment, when the thread took nothing any more.
+    while let batches = queue.take(upTo: .max) {
+      for batch in batches { finish(batch, .failure(reason)) }
+      queue.finished(batches, bytes: 0)
+    }
+    state.end(reason)
+  }
+
+  private func cycle() {
+    while let batches = queue.take(upTo: core.options.commitBytes) {
+      var bytes = 0
+      for batch in batches { bytes += unsafe batch.pointer.pointee.byteCount }
+      let outcomes = commit(batches)
+      for (batch, outcome) in zip(batches, outcomes) { finish(batch, outcome) }
+      queue.finished(batches, bytes: bytes)
+    }
+  }
+
+  private func finish(_ batch: BatchHandle, _ outcome: Result<BatchOutcome, EventLogError>) {
+    for waiter in unsafe batch.pointer.pointee.waiters { waiter.resume(outcome) }
+    var failure: EventLogError?
+    if case .failure(let error) = outcome { failure = error }
+    if let progress = unsafe batch.pointer.pointee.progress {
+      progress.finish(records: unsafe batch.pointer.pointee.unawaited, failure)
+    }
+  }
+
+  /// One transaction for all `batches`. A segment without room is sealed and the next one tried, once.
+  private func commit(_ batches: [BatchHandle]) -> [Result<BatchOutcome, EventLogError>] {
+    do {
+      let now = core.options.clock()
+      if isDue(now) { try roll(now) }
+      do {
+        return try write(batches, now)
+      } catch let error as LMDBError where error.code == .mapFull && tail.firstAppendAt != nil {
+        try roll(now)
+        return try write(batches, now)
+      }
+    } catch {
+      var failure = EventLogError(wrapping: error, "writing to the log failed, nothing was written", topic: state.name)
+      if failure.cause?.code == .poisoned || failure.cause?.code == .io {
+        failure.message = "an input/output error left the outcome of a commit unknown; close the log and open it again"
+      }
+      return Array(repeating: .failure(failure), count: batches.count)
+    }
+  }
+
+  private func write(_ batches: [BatchHandle], _ now: Timestamp) throws -> [Result<BatchOutcome, EventLogError>] {
+    let outcomes = try file.write(batches, topic: state.name, now: now, tail: &tail, producers: &producers)
+    state.publish(ends: tail.nextOffsets, sequence: tail.nextSequence)
+    return outcomes
+  }
+
+  // MARK: Segments
+
+  private func isDue(_ now: Timestamp) -> Bool {
+    guard let first = tail.firstAppendAt else { return false }
+    let options = state.options
+    if file.environment.usage.bytesUsed >= options.segmentBytes { return true }
+    guard let age = options.segmentAge else { return false }
+    return now.microseconds(since: Timestamp(microseconds: first)) >= age.wholeMicroseconds
+  }
+
+  /// Seals the live segment and begins the next.
+  ///
+  /// The new file is complete and synced, its directory too, before one transaction of the catalogue names it and
+  /// seals the old one. A crash before that leaves an orphan; after it, a finished roll.
+  private func roll(_ now: Timestamp) throws {
+    guard var sealed = segments.last else { return }
+    let number = try core.catalog.nextSegment()
+    let next = SegmentRecord(
+      topic: state.id, number: number, createdAt: now, firstSequence: tail.nextSequence, starts: tail.nextOffsets)
+    let path = state.path(of: number)
+    let created = try SegmentFile.create(
+      path, next, producers: producers, topic: state.name, mapBytes: state.mapBytes)
+    sealed.isSealed = true
+    sealed.nextSequence = tail.nextSequence
+    sealed.bytes = file.environment.usage.bytesUsed
+    sealed.ends = tail.nextOffsets
+    sealed.maximumTimestamps = tail.maximumTimestamps
+    if let first = tail.firstAppendAt { sealed.firstAppendAt = Timestamp(microseconds: first) }
+    if let last = tail.lastAppendAt { sealed.lastAppendAt = Timestamp(microseconds: last) }
+    do {
+      try LogFiles.syncDirectory(state.directory)
+      let old = sealed
+      try core.catalog.write("rolling a segment failed") { transaction in
+        _ = try core.catalog.allot("segment", in: transaction)
+        try core.catalog.put(old, in: transaction)
+        try core.catalog.put(next, in: transaction)
+      }
+    } catch {
+      try? LogFiles.removeSegment(path)
+      throw error
+    }
+    segments[segments.count - 1] = sealed
+    segments.append(next)
+    file = created
+    tail = SegmentTail(beginning: next)
+    state.publish(segments: segments, live: file)
+    // The roll is done; `maintain` tries again and reports.
+    try? removeExpired(now)
+  }
+
+  /// Seals the live segment if it is due, and removes what retention no longer keeps; returns how many segments went.
+  func maintain(_ now: Timestamp) throws -> Int {
+    let before = removedSegments
+    let options = state.options
+    let isExpired = tail.lastAppendAt.map { isOlder($0, options.retentionAge, now) } ?? false
+    if isDue(now) || isExpired { try roll(now) }
+    try removeExpired(now)
+    return removedSegments - before
+  }
+
+  /// Seals the live segment now, if anything is in it.
+  func seal() throws {
+    if tail.firstAppendAt != nil { try roll(core.options.clock()) }
+  }
+
+  private func isOlder(_ time: Int64, _ age: Duration?, _ now: Timestamp) -> Bool {
+    guard let age else { return false }
+    return now.microseconds(since: Timestamp(microseconds: time)) > age.wholeMicroseconds
+  }
+
+  /// Removes whole sealed segments from the oldest on. First the catalogue forgets them, then the files go: readers in
+  /// the middle of one keep its pages until they let go.
+  private func removeExpired(_ now: Timestamp) throws {
+    if core.retentionHolds.load(ordering: .acquiring) > 0 { return }
+    let options = state.options
+    var total = file.environment.usage.bytesUsed + segments.reduce(0) { $0 + ($1.isSealed ? $1.bytes : 0) }
+    var expired: [SegmentRecord] = []
+    for segment in segments where segment.isSealed {
+      let isTooMuch = options.retentionBytes.map { total > $0 } ?? false
+      guard isTooMuch || isOlder(segment.lastAppendAt.microseconds, options.retentionAge, now) else { break }
+      total -= segment.bytes
+      expired.append(segment)
+    }
+    if expired.isEmpty { return }
+    let gone = expired
+    try core.catalog.write("removing old segments failed") { transaction in
+      for segment in gone { try core.catalog.remove(segment, in: transaction) }
+    }
+    segments.removeFirst(expired.count)
+    removedSegments += expired.count
+    state.publish(segments: segments, live: file)
+    for segment in expired {
+      let path = state.path(of: segment.number)
+      core.pool.forget(path)
+      try LogFiles.removeSegment(path)
+    }
+    try LogFiles.syncDirectory(state.directory)
+  }
+}

@@ -1,0 +1,74 @@
+public import Bytes
+import Glibc
+
+/// How a log is opened.
+public struct LogOptions: Sendable {
+  public enum Access: Sendable {
+    /// Reading and writing: one handle at a time, in one process.
+    case readWrite
+    /// Reading beside the process that writes. Needs write access to the lock files.
+    case readOnly
+  }
+
+  public enum DamagePolicy: Sendable {
+    /// A missing or truncated segment refuses to open.
+    case refuse
+    /// It opens; reading what is missing throws, `verify` names it.
+    case report
+  }
+
+  public var access: Access
+  /// Bytes of records that may wait for the writer or be in its commit, per topic; beyond it the log says it is full.
+  public var maximumPendingBytes: Int
+  /// Open batches are closed at this size in bytes.
+  public var batchBytes: Int
+  /// The writer starts by itself when so many bytes wait, and puts about as many, or one batch, into a commit.
+  public var commitBytes: Int
+  /// How many sealed segments stay open, over all topics, when nobody reads them; each takes about 160 KB.
+  /// Beside them one live segment per opened topic is open, and what readers are in the middle of.
+  public var maximumOpenSegments: Int
+  /// How often readers in another process than the writer's look for new records.
+  public var pollInterval: Duration
+  public var damage: DamagePolicy
+  /// The time, for ages of segments; replaced in tests.
+  public var clock: @Sendable () -> Timestamp
+  /// The size limit of a segment's file; nil for one that is never reached.
+  package var segmentMapBytes: Int?
+
+  public init(
+    access: Access = .readWrite, maximumPendingBytes: Int = 64 << 20, batchBytes: Int = 128 << 10,
+    commitBytes: Int = 1 << 20, maximumOpenSegments: Int = 64, pollInterval: Duration = .milliseconds(10),
+    damage: DamagePolicy = .refuse, clock: @escaping @Sendable () -> Timestamp = LogOptions.systemTime
+  ) {
+    self.access = access
+    self.maximumPendingBytes = maximumPendingBytes
+    self.batchBytes = batchBytes
+    self.commitBytes = commitBytes
+    self.maximumOpenSegments = maximumOpenSegments
+    self.pollInterval = pollInterval
+    self.damage = damage
+    self.clock = clock
+  }
+
+  /// The system's clock.
+  public static let systemTime: @Sendable () -> Timestamp = {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
+    return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+  }
+
+  /// The most bytes of a commit: far below the number of pages at which LMDB spills.
+  static let maximumCommitBytes = 32 << 20
+
+  func validate() throws(EventLogError) {
+    func check(_ isValid: Bool, _ rule: String) throws(EventLogError) {
+      if !isValid { throw EventLogError(.invalidOptions, rule) }
+    }
+    try check((1024...(16 << 20)).contains(batchBytes), "batchBytes is 1 KiB to 16 MiB, not \(batchBytes)")
+    try check(
+      (1...Self.maximumCommitBytes).contains(commitBytes), "commitBytes is 1 to 32 MiB, not \(commitBytes)")
+    try check(maximumPendingBytes >= 1024, "maximumPendingBytes is at least 1 KiB, not \(maximumPendingBytes)")
+    try check(maximumOpenSegments >= 1, "maximumOpenSegments is at least 1, not \(maximumOpenSegments)")
+    try check(pollInterval > .zero, "pollInterval is positive")
+  }
+}

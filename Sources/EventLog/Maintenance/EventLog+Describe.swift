@@ -1,0 +1,62 @@
+public import Bytes
+
+/// A topic as it is at one moment.
+public struct TopicDescription: Sendable, Hashable {
+  public struct Partition: Sendable, Hashable {
+    public var partition: Int
+    /// The oldest offset that can be read, and the next to be written.
+    public var startOffset: Int64
+    public var endOffset: Int64
+  }
+
+  public struct Segment: Sendable, Hashable {
+    public var number: UInt64
+    public var isSealed: Bool
+    public var createdAt: Timestamp
+    /// The file's size in bytes; nil if it is missing.
+    public var bytes: Int?
+    public var path: String
+    /// Every partition's first offset in it.
+    public var startOffsets: [Int64]
+  }
+
+  public var name: String
+  public var id: UInt64
+  public var options: TopicOptions
+  public var partitions: [Partition]
+  public var segments: [Segment]
+
+  /// Records that can be read.
+  public var records: Int64 { partitions.reduce(0) { $0 + $1.endOffset - $1.startOffset } }
+  /// Bytes on disk.
+  public var bytes: Int { segments.reduce(0) { $0 + ($1.bytes ?? 0) } }
+}
+
+extension EventLog {
+  /// Every topic with its partitions, offsets and segments, sorted by name.
+  public func describe() throws(EventLogError) -> [TopicDescription] {
+    var found: [TopicDescription] = []
+    for name in try topicNames() { found.append(try topic(name).describe()) }
+    return found
+  }
+}
+
+extension LogTopic {
+  /// The topic with its partitions, offsets and segments.
+  public func describe() throws(EventLogError) -> TopicDescription {
+    let snapshot = try state.snapshot()
+    return TopicDescription(
+      name: name, id: id, options: options,
+      partitions: (0..<partitions).map { partition in
+        let range = snapshot.range(partition)
+        return TopicDescription.Partition(
+          partition: partition, startOffset: range.lowerBound, endOffset: range.upperBound)
+      },
+      segments: snapshot.segments.map { segment in
+        let path = state.path(of: segment.number)
+        return TopicDescription.Segment(
+          number: segment.number, isSealed: segment.isSealed, createdAt: segment.createdAt,
+          bytes: LogFiles.size(path), path: path, startOffsets: segment.starts)
+      })
+  }
+}

@@ -1,0 +1,137 @@
+import Bytes
+import LMDB
+
+/// Where a segment ends: what the next batch of each partition needs to know.
+struct SegmentTail: Sendable {
+  /// An index entry is written before a batch when this many bytes of its partition have gone by.
+  static let indexInterval = 64 << 10
+
+  /// The sequence of the next batch.
+  var nextSequence: UInt64
+  var nextOffsets: [Int64]
+  /// Per partition, within this segment; `Int64.min` without records.
+  var maximumTimestamps: [Int64]
+  /// Bytes since the partition's last index entry; `Int.max` before its first batch.
+  var bytesSinceIndex: [Int]
+  var firstAppendAt: Int64?
+  var lastAppendAt: Int64?
+
+  /// The tail of a segment in which there is nothing yet.
+  init(beginning record: SegmentRecord) {
+    nextSequence = record.firstSequence
+    nextOffsets = record.starts
+    maximumTimestamps = Array(repeating: .min, count: record.starts.count)
+    bytesSinceIndex = Array(repeating: .max, count: record.starts.count)
+  }
+
+  /// Takes a batch into account. Its fields have been checked or are made to be safe by `endOffset`.
+  mutating func add(_ key: BatchKey, _ header: BatchHeader, bytes: Int) {
+    nextSequence = key.sequence + 1
+    guard nextOffsets.indices.contains(key.partition) else { return }
+    nextOffsets[key.partition] = Self.endOffset(key, header)
+    maximumTimestamps[key.partition] = max(maximumTimestamps[key.partition], header.maximumTimestamp)
+    let since = bytesSinceIndex[key.partition]
+    bytesSinceIndex[key.partition] = since == .max ? bytes : since + bytes
+    firstAppendAt = firstAppendAt ?? header.appendedAt
+    lastAppendAt = header.appendedAt
+  }
+
+  /// The offset behind a batch. If its header is damaged, one that certainly was never given away: the gap is then
+  /// reported as missing, and no offset is used twice.
+  static func endOffset(_ key: BatchKey, _ header: BatchHeader) -> Int64 {
+    let isSound =
+      header.firstOffset == key.offset && header.partition == key.partition && header.count > 0
+      && header.count <= OpenBatch.maximumCount && header.lastOffset == key.offset + Int64(header.count) - 1
+    return isSound ? header.lastOffset + 1 : key.offset + Int64(OpenBatch.maximumCount)
+  }
+}
+
+extension SegmentFile {
+  /// Takes into `tail` every batch from its next sequence on; touches only their headers.
+  func advance(_ tail: inout SegmentTail) throws {
+    var moved = tail
+    try environment.read { transaction in
+      try transaction.withCursor(batches) { cursor in
+        var isThere = try BatchKey(sequence: moved.nextSequence, partition: 0, offset: 0).withBytes {
+          unsafe try cursor.seek(atLeast: $0)
+        }
+        while isThere {
+          if let key = unsafe BatchKey(cursor.key), unsafe cursor.value.count >= BatchHeader.size {
+            moved.add(key, unsafe BatchHeader(cursor.value), bytes: unsafe cursor.value.count)
+          }
+          isThere = try cursor.next()
+        }
+      }
+    }
+    tail = moved
+  }
+
+  /// Finds the end of the live segment `record` after opening it: reads all its keys and batch headers.
+  func recover(_ record: SegmentRecord) throws -> (SegmentTail, ProducerTable) {
+    var tail = SegmentTail(beginning: record)
+    try advance(&tail)
+    let producers = try environment.read { transaction in
+      let isOurs = try unsafe SegmentMeta.headerKey.withUnsafeBytes { key in
+        guard let header = unsafe try transaction.get(meta, key) else { return false }
+        return unsafe SegmentMeta.matches(header, record)
+      }
+      if !isOurs {
+        throw EventLogError(
+          .damaged, "the file is not the segment that the catalogue names; restore it from a backup", path: path)
+      }
+      return try transaction.withCursor(meta) { cursor in
+        var entries: [ProducerTable.Key: ProducerTable.Entry] = [:]
+        var isThere = try unsafe [UInt8(2)].withUnsafeBytes { unsafe try cursor.seek(atLeast: $0) }
+        while isThere {
+          if let (key, entry) = unsafe SegmentMeta.producer(key: cursor.key, value: cursor.value) {
+            entries[key] = entry
+          }
+          isThere = try cursor.next()
+        }
+        return entries
+      }
+    }
+    // The bytes since the last index entry are not known: one entry more does no harm.
+    for partition in tail.bytesSinceIndex.indices { tail.bytesSinceIndex[partition] = .max }
+    return (tail, ProducerTable(producers))
+  }
+
+  /// The last index entry of `partition` at or before `offset`.
+  func indexEntry(partition: Int, atOrBefore offset: Int64) throws -> IndexEntry? {
+    try environment.read { transaction in
+      try transaction.withCursor(index) { cursor in
+        let target = IndexEntry(partition: partition, offset: offset)
+        var isThere = try unsafe target.key.withUnsafeBytes { unsafe try cursor.seek(atLeast: $0) }
+        if isThere, let entry = unsafe IndexEntry(key: cursor.key, value: cursor.value),
+          entry.partition == partition, entry.offset == offset
+        {
+          return entry
+        }
+        isThere = isThere ? try cursor.previous() : try cursor.last()
+        guard isThere, let entry = unsafe IndexEntry(key: cursor.key, value: cursor.value),
+          entry.partition == partition
+        else { return nil }
+        return entry
+      }
+    }
+  }
+
+  /// The last index entry of `partition` before which every timestamp is smaller than `timestamp`.
+  func indexEntry(partition: Int, beforeTimestamp timestamp: Int64) throws -> IndexEntry? {
+    try environment.read { transaction in
+      try transaction.withCursor(index) { cursor in
+        var found: IndexEntry?
+        var isThere = try unsafe IndexEntry(partition: partition, offset: 0).key.withUnsafeBytes {
+          unsafe try cursor.seek(atLeast: $0)
+        }
+        while isThere, let entry = unsafe IndexEntry(key: cursor.key, value: cursor.value),
+          entry.partition == partition, entry.maximumTimestampBefore < timestamp || found == nil
+        {
+          found = entry
+          isThere = try cursor.next()
+        }
+        return found
+      }
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import Bytes
+import Glibc
+import LMDB
+import Synchronization
+
+/// What the topics of an open log share.
+final class LogCore: Sendable {
+  let directory: String
+  let options: LogOptions
+  let catalog: Catalog
+  let pool: SegmentPool
+  /// Held for retention to pause: while it is not 0 nothing is removed.
+  let retentionHolds = Atomic<Int>(0)
+  private let lockDescriptor: Int32
+  private let readerThread = Mutex<PinnedThread?>(nil)
+  private let isClosed = Atomic<Bool>(false)
+
+  var isWritable: Bool { options.access == .readWrite }
+
+  init(directory: String, options: LogOptions) throws(EventLogError) {
+    try options.validate()
+    self.directory = directory
+    self.options = options
+    pool = SegmentPool(capacity: options.maximumOpenSegments)
+    if options.access == .readWrite {
+      try LogFiles.makeDirectory(directory)
+      lockDescriptor = try Self.lock(directory)
+    } else {
+      guard LogFiles.isDirectory(directory) else {
+        throw EventLogError(.notFound, "there is no such directory", path: directory)
+      }
+      lockDescriptor = -1
+    }
+    do {
+      catalog = try Catalog.open(in: directory, isWritable: options.access == .readWrite)
+      if options.access == .readWrite { try LogFiles.syncDirectory(directory) }
+    } catch {
+      if lockDescriptor >= 0 { Glibc.close(lockDescriptor) }
+      throw error
+    }
+  }
+
+  deinit { close() }
+
+  /// One writer per log: the lock ends with the process, however it ends.
+  private static func lock(_ directory: String) throws(EventLogError) -> Int32 {
+    let path = directory + "/writer.lock"
+    let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+    if descriptor < 0 { throw EventLogError(LogFiles.systemError(errno, path), "opening the writer's lock failed") }
+    if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      Glibc.close(descriptor)
+      throw EventLogError(
+        .alreadyOpen, "the log is open for writing already; close it there, or open this one for reading", path: path)
+    }
+    return descriptor
+  }
+
+  func close() {
+    if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+    pool.removeAll()
+    if lockDescriptor >= 0 { Glibc.close(lockDescriptor) }
+  }
+
+  /// The thread on which asynchronous readers read, so that cold pages never block the cooperative pool.
+  func onReaderThread(_ job: @escaping @Sendable () -> Void) {
+    let thread = readerThread.withLock { thread in
+      if let thread { return thread }
+      let started = PinnedThread(name: "log-reader")
+      thread = started
+      return started
+    }
+    thread.async(job)
+  }
+}

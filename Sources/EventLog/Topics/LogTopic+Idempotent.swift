@@ -1,0 +1,73 @@
+public import Bytes
+
+extension LogTopic {
+  /// Appends `records` to `partition` so that a repeat has no effect: the records are numbered from `sequence` on by
+  /// their producer, per partition, and those that are in the log already are dropped.
+  ///
+  /// The first number of a producer, and of each of its epochs, is 0. Last numbers outlive restarts, rolls and retention.
+  /// All records go into one batch, wholly or not at all; at most 65,536 of them and 16 MiB.
+  ///
+  /// - Throws: `sequenceGap` with the number that was due; `fenced` once a newer epoch of this producer has appended;
+  ///   as `append`.
+  public func appendIdempotent(
+    _ records: [NewRecord], partition: Int, producer: ProducerID, sequence: Int64
+  ) async throws -> IdempotentResult {
+    let writer = try requireWriter()
+    let batch = try makeBatch(records, partition, producer, sequence)
+    return try await withCheckedThrowingContinuation { submit(batch, .task($0), writer) }
+  }
+
+  /// As `appendIdempotent`, for plain threads.
+  public func appendIdempotentBlocking(
+    _ records: [NewRecord], partition: Int, producer: ProducerID, sequence: Int64
+  ) throws -> IdempotentResult {
+    let writer = try requireWriter()
+    let batch = try makeBatch(records, partition, producer, sequence)
+    let done = BlockingResult<IdempotentResult>()
+    submit(batch, .thread(done), writer)
+    return try done.wait()
+  }
+
+  private func makeBatch(
+    _ records: [NewRecord], _ partition: Int, _ producer: ProducerID, _ sequence: Int64
+  ) throws(EventLogError) -> BatchHandle {
+    try state.check(partition)
+    let bytes = records.reduce(0) { $0 + 16 + ($1.key?.count ?? 0) + $1.value.count }
+    if records.isEmpty || records.count > OpenBatch.maximumCount || bytes > 16 << 20 || sequence < 0 {
+      throw EventLogError(
+        .recordTooLarge,
+        "an idempotent append has 1 to \(OpenBatch.maximumCount) records, at most 16 MiB, and a sequence from 0 on; "
+          + "this one has \(records.count) records, \(bytes) bytes, sequence \(sequence)", topic: name,
+        partition: partition)
+    }
+    for record in records { try check(record) }
+    let batch = BatchHandle.make()
+    unsafe batch.pointer.pointee.reset(partition: partition)
+    for record in records {
+      let headers = LogHeader.encode(record.headers)
+      unsafe record.value.withUnsafeBytes { value in
+        unsafe (record.key ?? []).withUnsafeBytes { key in
+          unsafe batch.pointer.pointee.append(
+            key: key, hasKey: record.key != nil, value: value, timestamp: record.timestamp.microseconds,
+            headers: headers)
+        }
+      }
+    }
+    unsafe batch.pointer.pointee.producer = producer
+    unsafe batch.pointer.pointee.sequence = sequence
+    return batch
+  }
+
+  private func submit(_ batch: BatchHandle, _ waiter: AnyWaiter<IdempotentResult>, _ writer: TopicWriter) {
+    unsafe batch.pointer.pointee.waiters = [.idempotent(waiter)]
+    do {
+      // Somebody waits for it: the writer starts at once.
+      if let empty = try writer.queue.submit(batch, startAt: 0) { return writer.queue.giveBack(empty) }
+    } catch {
+      batch.free()
+      return waiter.resume(.failure(error))
+    }
+    let room = RoomWaiter { self.submit(batch, waiter, writer) }
+    writer.queue.waitForRoom(.callback(room))
+  }
+}

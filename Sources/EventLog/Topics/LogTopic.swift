@@ -1,0 +1,39 @@
+public import Bytes
+
+/// A topic of an open log: append to it and read from it, from any thread or task.
+public final class LogTopic: Sendable {
+  let state: TopicState
+  /// Nil in a log opened for reading.
+  let writer: TopicWriter?
+
+  init(_ state: TopicState, _ writer: TopicWriter?) {
+    self.state = state
+    self.writer = writer
+  }
+
+  public var name: String { state.name }
+  /// Unique in the log, never used again.
+  public var id: UInt64 { state.id }
+  public var partitions: Int { state.partitions }
+  public var options: TopicOptions { state.options }
+
+  /// The partition of every record with this key: the high 64 bits of XXH64(key) × partitions.
+  @inlinable
+  public func partition(forKey key: UnsafeRawBufferPointer) -> Int { unsafe KeyHash(key).partition(of: partitions) }
+
+  func requireWriter() throws(EventLogError) -> TopicWriter {
+    guard let writer else {
+      throw EventLogError(.readOnly, "the log was opened for reading; append in the process that writes", topic: name)
+    }
+    return writer
+  }
+}
+
+extension TopicState {
+  func check(_ partition: Int) throws(EventLogError) {
+    if partition < 0 || partition >= partitions {
+      throw EventLogError(
+        .invalidPartition, "the topic has partitions 0..<\(partitions), not \(partition)", topic: name)
+    }
+  }
+}
