@@ -22,7 +22,8 @@ public final class EventLog: Sendable {
   ///
   /// - Throws: `alreadyOpen` if it is open for writing elsewhere; `missingSegment`, `truncatedSegment` or `damaged` with
   ///   what is missing, unless the options say to report instead; `unsupportedFormat`, `notFound`, `storage`.
-  public static func open(at directory: String, _ options: LogOptions = LogOptions()) throws(EventLogError) -> EventLog {
+  public static func open(at directory: String, _ options: LogOptions = LogOptions()) throws(EventLogError) -> EventLog
+  {
     let core = try LogCore(directory: directory, options: options)
     let (topics, segments) = try core.catalog.load()
     if core.isWritable {
@@ -224,10 +225,12 @@ public final class EventLog: Sendable {
     let now = core.options.clock()
     let number = try core.catalog.nextSegment()
     var segment = SegmentRecord(
-      topic: 0, number: number, createdAt: now, firstSequence: 0, starts: Array(repeating: 0, count: options.partitions))
+      topic: 0, number: number, createdAt: now, firstSequence: 0, starts: Array(repeating: 0, count: options.partitions)
+    )
     segment.topic = try core.catalog.nextTopic()
     let record = TopicRecord(id: segment.topic, createdAt: now, options: options)
-    let mapBytes = TopicState(name: name, record: record, segments: [segment], live: nil, tail: nil, core: core).mapBytes
+    let mapBytes = TopicState(name: name, record: record, segments: [segment], live: nil, tail: nil, core: core)
+      .mapBytes
     let path = directory + "/" + LogFiles.segmentName(number)
     let file = try SegmentFile.create(path, segment, producers: ProducerTable(), topic: name, mapBytes: mapBytes)
     let named = segment

@@ -60,7 +60,7 @@ final class AppendQueue: Sendable {
     /// Nil: wherever a batch is being filled.
     let partition: Int?
 
-    var size: Int { key.count + value.count + headers.count }
+    var size: Int { unsafe key.count + value.count + headers.count }
   }
 
   /// Puts `record` into its partition's open batch, with `waiter` (given the record's index) or to be flushed later.

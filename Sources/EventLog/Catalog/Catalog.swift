@@ -50,7 +50,8 @@ struct Catalog: Sendable {
     }
   }
 
-  private func setting(_ name: String, in transaction: borrowing some ReadableTransaction & ~Copyable) throws -> UInt64? {
+  private func setting(_ name: String, in transaction: borrowing some ReadableTransaction & ~Copyable) throws -> UInt64?
+  {
     try unsafe Array(name.utf8).withUnsafeBytes { key in
       guard let value = unsafe try transaction.get(settings, key), value.count == 8 else { return nil }
       return unsafe value.little(UInt64.self, at: 0)
@@ -125,7 +126,7 @@ struct Catalog: Sendable {
         try transaction.withCursor(topics) { cursor in
           var isThere = try cursor.first()
           while isThere {
-            let name = String(decoding: unsafe cursor.key, as: UTF8.self)
+            let name = unsafe String(decoding: unsafe cursor.key, as: UTF8.self)
             named[name] = unsafe try TopicRecord(cursor.value, path: environment.path)
             isThere = try cursor.next()
           }

@@ -1,4 +1,4 @@
-public import Bytes
+import Bytes
 
 /// The settings of a topic, kept in the catalogue.
 public struct TopicOptions: Hashable, Sendable {

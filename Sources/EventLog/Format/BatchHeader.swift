@@ -76,12 +76,12 @@ struct BatchHeader: Equatable {
     put(UInt32(truncatingIfNeeded: partition), 76)
     put(Int64(recordBytes), 80)
     put(appendedAt, 88)
-    put(Self.checksum(unsafe UnsafeRawBufferPointer(batch)), 8)
+    unsafe put(Self.checksum(UnsafeRawBufferPointer(batch)), 8)
   }
 
   static func checksum(_ batch: UnsafeRawBufferPointer) -> UInt32 {
-    let head = CRC32C.checksum(unsafe batch.slice(0, 8))
-    return CRC32C.checksum(unsafe batch.slice(12, batch.count - 12), seed: head)
+    let head = unsafe CRC32C.checksum(unsafe batch.slice(0, 8))
+    return unsafe CRC32C.checksum(unsafe batch.slice(12, batch.count - 12), seed: head)
   }
 
   /// What is wrong with `batch`, found in `partition` at `offset`; nil if nothing.

@@ -27,7 +27,7 @@ public struct LogBatch: Sequence {
 
   /// The size of the records in bytes, framing included.
   @inlinable
-  public var byteCount: Int { records.count }
+  public var byteCount: Int { unsafe records.count }
 
   @inlinable
   public var underestimatedCount: Int { count }
@@ -73,7 +73,7 @@ public struct LogBatch: Sequence {
     public mutating func next() -> LogRecord? {
       guard remaining > 0 else { return nil }
       var available = unsafe end - position
-      guard available >= RecordFraming.prefixBytes else { return unsafe stop() }
+      guard available >= RecordFraming.prefixBytes else { return stop() }
       let word = unsafe UInt64(littleEndian: position.loadUnaligned(as: UInt64.self))
       var start = unsafe position + RecordFraming.prefixBytes
       available &-= RecordFraming.prefixBytes
@@ -86,19 +86,19 @@ public struct LogBatch: Sequence {
       var headerCount = 0
       if timestampField == RecordFraming.farTimestamp || word & RecordFraming.headersFlag != 0 {
         if timestampField == RecordFraming.farTimestamp {
-          guard available >= 8 else { return unsafe stop() }
+          guard available >= 8 else { return stop() }
           timestamp = unsafe Int64(littleEndian: start.loadUnaligned(as: Int64.self))
           unsafe start += 8
           available &-= 8
         }
         if word & RecordFraming.headersFlag != 0 {
-          guard available >= 4 else { return unsafe stop() }
+          guard available >= 4 else { return stop() }
           headerCount = unsafe Int(UInt32(littleEndian: start.loadUnaligned(as: UInt32.self)))
           unsafe start += 4
           available &-= 4
         }
       }
-      guard keyCount &+ valueCount &+ headerCount <= available else { return unsafe stop() }
+      guard keyCount &+ valueCount &+ headerCount <= available else { return stop() }
       let value = unsafe start + keyCount
       let headers = unsafe value + valueCount
       unsafe position = unsafe headers + headerCount

@@ -62,7 +62,7 @@ public struct LogHeader: Hashable, Sendable {
       let valueCount = Int(unsafe bytes.little(UInt32.self, at: position + 4))
       position += 8
       guard nameCount + valueCount <= bytes.count - position else { break }
-      headers.append(
+      unsafe headers.append(
         LogHeader(
           String(decoding: unsafe bytes.slice(position, nameCount), as: UTF8.self),
           unsafe [UInt8](bytes.slice(position + nameCount, valueCount))))

@@ -72,7 +72,7 @@ struct OpenBatch: ~Copyable {
       flags: 0, timestampField: field)
     let far = field == RecordFraming.farTimestamp ? 8 : 0
     let place = unsafe buffer.appendUninitialized(8 &+ far &+ key.count &+ value.count)
-    guard var out = unsafe place.baseAddress else { return }
+    guard var out = place.baseAddress else { return }
     unsafe out.storeBytes(of: word.littleEndian, as: UInt64.self)
     unsafe out += 8
     if far != 0 {

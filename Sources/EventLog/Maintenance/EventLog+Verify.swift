@@ -101,7 +101,7 @@ private struct SegmentCheck {
     }
     found.batches += 1
     found.bytes += value.count
-    if let reason = fault(key, value) {
+    if let reason = unsafe fault(key, value) {
       open[key.partition] = (key.offset, reason)
       let header = unsafe value.count >= BatchHeader.size ? BatchHeader(value) : BatchHeader()
       next[key.partition] = SegmentTail.endOffset(key, header)
@@ -137,7 +137,7 @@ private struct SegmentCheck {
       }
       for entry in entries {
         let key = BatchKey(sequence: entry.sequence, partition: entry.partition, offset: entry.offset)
-        let isThere = try key.withBytes { unsafe try transaction.get(file.batches, $0) } != nil
+        let isThere = unsafe try key.withBytes { unsafe try transaction.get(file.batches, $0) } != nil
         if !isThere {
           report(entry.partition, entry.offset..<entry.offset + 1, "the index names a batch that is not there", &found)
         }

@@ -94,7 +94,7 @@ extension SegmentFile {
   func nextOffset(of partition: Int, after offset: Int64, from sequence: UInt64) throws -> Int64? {
     try environment.read { transaction in
       try transaction.withCursor(batches) { cursor in
-        var isThere = try BatchKey(sequence: sequence, partition: 0, offset: 0).withBytes {
+        var isThere = unsafe try BatchKey(sequence: sequence, partition: 0, offset: 0).withBytes {
           unsafe try cursor.seek(atLeast: $0)
         }
         while isThere, let key = unsafe BatchKey(cursor.key) {

@@ -7,6 +7,7 @@ import LMDB
 /// transaction between calls: an idle reader costs nothing and pins nothing. One reader over several partitions reads
 /// the segments once: partitions interleave in one arrival order, and passing over another's batch costs about 50 ns.
 /// In the writer's process it reads what is durable; in another process what is committed.
+@safe
 public final class LogReader {
   /// What to do with batches that cannot be read.
   public enum DamagePolicy: Sendable {
@@ -136,7 +137,7 @@ public final class LogReader {
     do {
       return try file.environment.read { transaction in
         try transaction.withCursor(file.batches) { cursor in
-          var isThere = try BatchKey(sequence: start, partition: 0, offset: 0).withBytes {
+          var isThere = unsafe try BatchKey(sequence: start, partition: 0, offset: 0).withBytes {
             unsafe try cursor.seek(atLeast: $0)
           }
           while isThere, let key = unsafe BatchKey(cursor.key), key.sequence < limit {

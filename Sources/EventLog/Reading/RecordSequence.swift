@@ -20,7 +20,7 @@ public struct RecordSequence: AsyncSequence, Sendable {
     private let source: RecordSequence
     private var feed: Feed?
     private var records: [OwnedRecord] = []
-    private var next_ = 0
+    private var nextIndex = 0
 
     init(_ source: RecordSequence) { self.source = source }
 
@@ -28,19 +28,19 @@ public struct RecordSequence: AsyncSequence, Sendable {
     ///
     /// - Throws: as `LogReader.read`.
     public mutating func next() async throws -> OwnedRecord? {
-      while next_ == records.count {
+      while nextIndex == records.count {
         if Task.isCancelled { return nil }
-        let feed = try await self.feed ?? Feed.make(source)
-        self.feed = feed
+        if feed == nil { feed = try await Feed.make(source) }
+        guard let feed else { return nil }
         records = try await feed.more()
-        next_ = 0
+        nextIndex = 0
         if records.isEmpty {
           if !source.isTailing { return nil }
           do { try await feed.waitForNews() } catch is CancellationError { return nil }
         }
       }
-      defer { next_ += 1 }
-      return records[next_]
+      defer { nextIndex += 1 }
+      return records[nextIndex]
     }
   }
 }

@@ -2,7 +2,11 @@ import Synchronization
 
 /// One waiting task: whichever comes first, news or cancellation, resumes it once.
 final class WaitRegistration: Sendable {
-  private enum Phase { case new, waiting(UInt64), cancelled }
+  private enum Phase {
+    case new
+    case waiting(UInt64)
+    case cancelled
+  }
   private let phase = Mutex(Phase.new)
   private let state: TopicState
 

@@ -142,7 +142,7 @@ enum SegmentMeta {
   static func producer(
     key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
   ) -> (ProducerTable.Key, ProducerTable.Entry)? {
-    guard unsafe key.count == 13, key[0] == 2, value.count == 20 else { return nil }
+    guard key.count == 13, unsafe key[0] == 2, value.count == 20 else { return nil }
     return unsafe (
       ProducerTable.Key(partition: Int(key.big(UInt32.self, at: 1)), producer: key.big(UInt64.self, at: 5)),
       ProducerTable.Entry(

@@ -52,7 +52,7 @@ extension SegmentFile {
     var moved = tail
     try environment.read { transaction in
       try transaction.withCursor(batches) { cursor in
-        var isThere = try BatchKey(sequence: moved.nextSequence, partition: 0, offset: 0).withBytes {
+        var isThere = unsafe try BatchKey(sequence: moved.nextSequence, partition: 0, offset: 0).withBytes {
           unsafe try cursor.seek(atLeast: $0)
         }
         while isThere {

@@ -80,7 +80,7 @@ extension SegmentFile {
     header.appendedAt = now.microseconds
     unsafe header.write(to: batch.pointer.pointee.buffer.mutableBytes)
     let key = BatchKey(sequence: tail.nextSequence, partition: partition, offset: first)
-    try key.withBytes { bytes in
+    unsafe try key.withBytes { bytes in
       let place = unsafe try transaction.reserve(
         batches, key: bytes, count: batch.pointer.pointee.byteCount, .append)
       unsafe place.copyMemory(from: batch.pointer.pointee.buffer.bytes)

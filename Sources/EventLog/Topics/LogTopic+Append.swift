@@ -164,7 +164,7 @@ extension LogTopic {
     _ key: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer, _ timestamp: Timestamp, _ headers: [UInt8],
     _ partition: Int?
   ) throws(EventLogError) -> AppendQueue.Record {
-    try checkSize(key: key?.count ?? 0, total: (key?.count ?? 0) + value.count + headers.count)
+    unsafe try checkSize(key: key?.count ?? 0, total: (key?.count ?? 0) + value.count + headers.count)
     if let partition { try state.check(partition) }
     let target = unsafe partition ?? key.map { unsafe self.partition(forKey: $0) }
     return unsafe AppendQueue.Record(

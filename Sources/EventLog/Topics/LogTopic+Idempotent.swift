@@ -1,4 +1,4 @@
-public import Bytes
+import Bytes
 
 extension LogTopic {
   /// Appends `records` to `partition` so that a repeat has no effect: the records are numbered from `sequence` on by

@@ -40,7 +40,9 @@ final class TopicState: Sendable {
   let core: LogCore
   private let state: Mutex<State>
 
-  init(name: String, record: TopicRecord, segments: [SegmentRecord], live: SegmentFile?, tail: SegmentTail?, core: LogCore) {
+  init(
+    name: String, record: TopicRecord, segments: [SegmentRecord], live: SegmentFile?, tail: SegmentTail?, core: LogCore
+  ) {
     self.name = name
     id = record.id
     partitions = record.options.partitions
