@@ -83,7 +83,7 @@ final class Overlay {
 
   /// Frees the payloads made so far.
   func forget() {
-    for unsafepayload in unsafe made { unsafe payload.deallocate() }
+    for index in 0..<(unsafe made.count) { unsafe made[index].deallocate() }
     unsafe made.removeAll(keepingCapacity: true)
   }
 
