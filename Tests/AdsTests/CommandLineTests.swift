@@ -72,23 +72,3 @@ import Testing
     #expect(error?.description.hasPrefix(message) == true, "\(error?.description ?? "nothing thrown")")
   }
 }
-
-@Suite("Reports") struct ReportTests {
-  @Test func columnsAreAsWideAsTheirWidestCell() {
-    var table = TextTable([("name", .left), ("n", .right)])
-    table.add(["a", "1,000"])
-    table.add(["longer"])
-    #expect(table.text(indent: "") == "name        n\na       1,000\nlonger")
-  }
-
-  @Test func percentilesAreTimesThatWereMeasured() {
-    var latencies = Latencies()
-    #expect(latencies.percentiles([0.5]) == [0])
-    for count in (1...100).reversed() { latencies.add(.microseconds(count)) }
-    var more = Latencies()
-    more.add(.microseconds(1_000))
-    latencies.add(more)
-    #expect(latencies.count == 101)
-    #expect(latencies.percentiles([0, 0.5, 0.95, 0.99, 1]) == [1, 51, 96, 100, 1_000])
-  }
-}
