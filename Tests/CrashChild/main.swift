@@ -1,0 +1,12 @@
+import Glibc
+
+// The process that crash tests start and kill. A child that was forgotten ends itself.
+alarm(300)
+let arguments = CommandLine.arguments.dropFirst()
+switch arguments.first {
+case "lmdb": LMDBShell().run()
+case "lmdb-commits": LMDBCommits.run(Array(arguments.dropFirst()))
+default:
+  Child.say("unknown subcommand; known: lmdb, lmdb-commits")
+  exit(64)
+}
