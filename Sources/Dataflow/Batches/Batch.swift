@@ -6,22 +6,21 @@ public import Bytes
 @safe
 @frozen
 public struct Batch<Element>: ~Copyable {
-  // Invariant: `elements` and `times` hold `capacity` slots, of which the first `count` are initialised.
+  // Invariant: `elements` and `times` hold `capacity` slots, of which the first `used` are initialised.
   @usableFromInline internal var elements: UnsafeMutablePointer<Element>
   @usableFromInline internal var times: UnsafeMutablePointer<Timestamp>
   @usableFromInline internal var capacity: Int
-  /// The number of records.
-  public internal(set) var count: Int
-  /// The records' keys, one for each, or nil where the stream has none.
-  public var keys: KeyColumn?
+  @usableFromInline internal var used: Int
+  /// The records' keys, one for each; empty where the stream has none.
+  public var keys: KeyColumn
 
   /// An empty batch with room for `capacity` records.
   @inlinable
-  public init(capacity: Int = 0, keys: consuming KeyColumn? = nil) {
+  public init(capacity: Int = 0, keys: consuming KeyColumn = KeyColumn()) {
     self.capacity = capacity
     unsafe self.elements = .allocate(capacity: capacity)
     unsafe self.times = .allocate(capacity: capacity)
-    self.count = 0
+    self.used = 0
     self.keys = keys
   }
 
@@ -31,6 +30,10 @@ public struct Batch<Element>: ~Copyable {
     unsafe times.deallocate()
   }
 
+  /// The number of records.
+  @inlinable
+  public var count: Int { used }
+
   /// Whether there is no record.
   @inlinable
   public var isEmpty: Bool { count == 0 }
@@ -38,10 +41,10 @@ public struct Batch<Element>: ~Copyable {
   /// Appends a record; the caller appends its key to `keys` if the batch is keyed.
   @inlinable
   public mutating func append(_ element: consuming Element, at timestamp: Timestamp) {
-    if count == capacity { grow(to: capacity + 1) }
-    unsafe (elements + count).initialize(to: element)
-    unsafe times[count] = timestamp
-    count += 1
+    if used == capacity { grow(to: capacity + 1) }
+    unsafe (elements + used).initialize(to: element)
+    unsafe times[used] = timestamp
+    used += 1
   }
 
   /// Makes room for `capacity` records in all.
@@ -93,9 +96,41 @@ public struct Batch<Element>: ~Copyable {
   public mutating func truncate(to newCount: Int) {
     precondition(newCount >= 0 && newCount <= count, "truncate beyond the batch")
     unsafe (elements + newCount).deinitialize(count: count - newCount)
-    count = newCount
+    used = newCount
   }
 }
 
 // A batch owns its memory alone, so moving it to another thread moves everything.
 extension Batch: @unchecked Sendable where Element: Sendable {}
+
+extension Batch {
+  /// A batch of the same records.
+  public func copy() -> Batch<Element> {
+    var result = Batch<Element>(capacity: used, keys: keys.copy())
+    unsafe result.elements.initialize(from: elements, count: used)
+    unsafe result.times.update(from: times, count: used)
+    result.used = used
+    return result
+  }
+
+  /// Whether every record has its key.
+  @inlinable
+  public var isKeyed: Bool { keys.count == used }
+
+  /// Takes the keys out.
+  @inlinable
+  public mutating func takeKeys() -> KeyColumn {
+    var taken = KeyColumn()
+    swap(&taken, &keys)
+    return taken
+  }
+
+  /// Takes the first record's slot out of the batch's hands: `moveOut` was called for each index.
+  @inlinable
+  internal mutating func disown() { used = 0 }
+
+  /// Moves record `index` out; once for each index, then `disown`.
+  @inlinable
+  @unsafe
+  internal mutating func moveOut(_ index: Int) -> Element { unsafe (elements + index).move() }
+}

@@ -19,15 +19,18 @@ struct PartitionProgress {
   private(set) var partitions: [Partition]
   private let slots: [Int: Int]
   private let strategy: WatermarkStrategy
+  /// Whether a partition at its end holds nobody back: not where another run goes on from there.
+  private let endIsFinal: Bool
   private var merge: WatermarkMerge
 
-  init(_ partitions: [Partition], strategy: WatermarkStrategy, floor: Timestamp) {
+  init(_ partitions: [Partition], strategy: WatermarkStrategy, endIsFinal: Bool) {
     self.partitions = partitions
     self.strategy = strategy
     var slots = [Int: Int](minimumCapacity: partitions.count)
     for (slot, partition) in partitions.enumerated() { slots[partition.index] = slot }
     self.slots = slots
-    merge = WatermarkMerge(count: partitions.count, floor: floor)
+    self.endIsFinal = endIsFinal
+    merge = WatermarkMerge(count: partitions.count)
     for slot in partitions.indices { report(slot) }
     _ = merge.settle()
   }
@@ -72,10 +75,9 @@ struct PartitionProgress {
     return next
   }
 
-  /// A partition that came to its end holds nobody back; its watermark is kept for the checkpoint.
   private mutating func report(_ slot: Int) {
     let partition = partitions[slot]
-    merge.note(
-      slot, Watermark(partition.watermark.time, isIdle: partition.watermark.isIdle || partition.isEnded))
+    let isIdle = partition.watermark.isIdle || (endIsFinal && partition.isEnded)
+    merge.note(slot, Watermark(partition.watermark.time, isIdle: isIdle))
   }
 }

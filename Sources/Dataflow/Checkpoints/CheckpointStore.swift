@@ -1,0 +1,90 @@
+public import LMDB
+import Synchronization
+public import Tables
+
+/// The one writer of a state file: every job's checkpoints, and whatever else is written there, go through its thread.
+///
+/// All epochs that wait, of all jobs, are committed in one transaction with one sync. Any thread may call; `close` it
+/// when the store is closed.
+public final class CheckpointStore: Sendable {
+  /// The named databases that it needs in the environment.
+  public static let databases = JobCatalogue.databases
+
+  /// How often a commit that failed for want of room is tried again, and how long after.
+  public struct Retry: Sendable, Hashable {
+    public var attempts: Int
+    public var pause: Duration
+    public init(attempts: Int = 3, pause: Duration = .milliseconds(50)) {
+      self.attempts = attempts
+      self.pause = pause
+    }
+  }
+
+  public let environment: Environment
+  public let tables: TableSpace
+  /// Reads what the file knows of jobs.
+  public let catalogue: JobCatalogue
+  let retry: Retry
+  private let writer: PinnedThread
+  private let waiting = Mutex<[SealedEpoch]>([])
+  private let running = Mutex<Set<String>>([])
+
+  /// - Throws: `LMDBError.notFound` if the environment was opened without `databases`.
+  public init(environment: Environment, tables: TableSpace, retry: Retry = Retry()) throws {
+    self.environment = environment
+    self.tables = tables
+    self.retry = retry
+    catalogue = try JobCatalogue(environment)
+    writer = PinnedThread(name: "millrace-state")
+  }
+
+  /// Waits for what was submitted and ends the thread.
+  public func close() { writer.stop() }
+
+  /// Runs `body` in a transaction of its own on the writer thread and waits for its commit. Blocks the calling thread:
+  /// not for the cooperative pool, and not from the writer thread.
+  public func write<R: Sendable>(_ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R) throws -> R {
+    let environment = environment
+    return try writer.sync { try environment.write(body) }
+  }
+
+  /// As `write`, suspending instead of blocking.
+  public func write<R: Sendable>(
+    _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R
+  ) async throws -> R {
+    let environment = environment
+    return try await withCheckedThrowingContinuation { continuation in
+      let taken = writer.async { continuation.resume(with: Result { try environment.write(body) }) }
+      if !taken { continuation.resume(throwing: Self.closed) }
+    }
+  }
+
+  /// Waits until everything submitted before is committed or failed.
+  func settle() { try? writer.sync {} }
+
+  /// Gives an epoch to the writer.
+  func submit(_ epoch: SealedEpoch) {
+    waiting.withLock { $0.append(epoch) }
+    let taken = writer.async { [self] in
+      let epochs = waiting.withLock { waiting in
+        defer { waiting = [] }
+        return waiting
+      }
+      if !epochs.isEmpty { commit(epochs) }
+    }
+    if !taken { epoch.completed(.failure(Self.closed)) }
+  }
+
+  static var closed: DataflowError {
+    DataflowError(.stopped, "checkpoint store", "it was closed; open the store again")
+  }
+
+  /// Claims the right to run `job`.
+  func begin(_ job: String) throws(DataflowError) {
+    guard running.withLock({ $0.insert(job).inserted }) else {
+      throw DataflowError(.alreadyRunning, job, "a job of this name is running in this process; stop it first")
+    }
+  }
+
+  func end(_ job: String) { running.withLock { _ = $0.remove(job) } }
+}

@@ -1,0 +1,111 @@
+/// The builder of a job's graph: `Job("name") { flow in … }` describes it once; every run makes it anew from that.
+///
+/// Lives only inside that closure. Mistakes are collected and thrown when the closure returns.
+public final class Flow {
+  private(set) var nodes: [Node] = []
+  /// The sources whose records' own keys are wanted.
+  private(set) var keyDemand: Set<NodeID> = []
+  private(set) var mistakes: [DataflowError] = []
+
+  init() {}
+
+  /// The records of `source`. Its name must be unique in the job: positions are found by it.
+  ///
+  /// - Parameter watermarks: how event time is derived from the records' timestamps, partition by partition.
+  public func from<S: Source>(
+    _ source: S, watermarks: WatermarkStrategy = .boundedOutOfOrderness()
+  ) -> Stream<S.Element> {
+    let id = nodes.count
+    nodes.append(
+      Node(
+        id: id, role: .source(TypedSourceNode(node: id, source: source, strategy: watermarks)),
+        description: OperatorDescription(kind: "source", name: source.name, keepsKeys: true), inputs: [],
+        build: { builder in
+          try builder.addSource(id, source, strategy: watermarks)
+        }))
+    return Stream(flow: self, node: id)
+  }
+
+  /// Adds an operator that works on the batches of `input` in place.
+  ///
+  /// `make` is called once per subtask and run, on the subtask's thread, with what takes the operator's output; it
+  /// returns what takes its input. Written in `@inlinable` code it is specialised in the user's module.
+  public func addOperator<Input, Output>(
+    _ description: OperatorDescription, after input: Stream<Input>, as _: Output.Type = Output.self,
+    _ make: @escaping @Sendable (OperatorContext, Receiver<Output>) throws -> Receiver<Input>
+  ) -> Stream<Output> {
+    let id = nodes.count
+    let origin = check(input)
+    nodes.append(
+      Node(
+        id: id, role: .fused, description: description, inputs: [origin],
+        build: { builder in
+          let context = builder.context(id)
+          let receiver = try make(context, builder.output(of: id, as: Output.self))
+          builder.connect(origin, to: receiver)
+        }))
+    return Stream(flow: self, node: id)
+  }
+
+  /// Adds an exchange: `key` gives each batch of `input` its keys, then each record goes to its key's subtask.
+  @usableFromInline
+  func addExchange<Element>(
+    _ description: OperatorDescription, after input: Stream<Element>,
+    key: (@Sendable (inout Batch<Element>) throws -> Void)?,
+    route: @escaping @Sendable (consuming Batch<Element>, ExchangeSender<Element>) -> Void
+  ) -> KeyedStream<Element> {
+    let id = nodes.count
+    let origin = check(input)
+    if key == nil { demandKeys(of: origin) }
+    nodes.append(
+      Node(
+        id: id, role: .exchange, description: description, inputs: [origin],
+        build: { builder in
+          builder.addExchange(id, after: origin, key: key, route: route)
+        }))
+    return KeyedStream(flow: self, node: id)
+  }
+
+  /// Adds the union of `inputs`.
+  func addMerge<Element>(_ inputs: [Stream<Element>]) -> Stream<Element> {
+    let id = nodes.count
+    let origins = inputs.map { check($0) }
+    nodes.append(
+      Node(
+        id: id, role: .merge, description: OperatorDescription(kind: "union", keepsKeys: true), inputs: origins,
+        build: { builder in builder.addMerge(id, origins, of: Element.self) }))
+    return Stream(flow: self, node: id)
+  }
+
+  /// Notes a mistake that is thrown when the job's closure returns.
+  public func refuse(_ error: DataflowError) { mistakes.append(error) }
+
+  private func check<Element>(_ stream: Stream<Element>) -> NodeID {
+    if stream.flow !== self {
+      refuse(DataflowError(.foreignStream, "flow", "a stream of another flow is used; build it inside this job"))
+      // Any node will do: the job is refused.
+      return 0
+    }
+    return stream.node
+  }
+
+  /// The keys of records are decoded only where somebody upstream of `keyed()` can pass them on.
+  private func demandKeys(of node: NodeID) {
+    guard node < nodes.count else { return }
+    if case .source = nodes[node].role { keyDemand.insert(node) }
+    if case .exchange = nodes[node].role { return }
+    if !nodes[node].description.keepsKeys {
+      let culprit = nodes[node].label
+      refuse(
+        DataflowError(
+          .notKeyed, culprit, "its records carry no key, so keyed() cannot follow; use keyed(by:) instead"))
+      return
+    }
+    for input in nodes[node].inputs { demandKeys(of: input) }
+  }
+}
+
+extension Node {
+  /// The operator's name, or its kind and number.
+  var label: String { description.name ?? "\(description.kind)#\(id)" }
+}

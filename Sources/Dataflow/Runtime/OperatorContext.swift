@@ -1,0 +1,73 @@
+public import Bytes
+public import LMDB
+public import Tables
+
+/// What an operator or sink on one subtask knows of its surroundings. Used on the subtask's thread.
+public final class OperatorContext {
+  /// The operator's name, or its kind and number where it has none.
+  public let name: String
+  public let job: String
+  /// 0 ..< parallelism. State of key group g belongs to subtask g × parallelism / 128.
+  public let subtask: Int
+  public let parallelism: Int
+  public let counters: OperatorCounters
+  /// The run's clock.
+  public let clock: any RuntimeClock
+  public let checkpoints: CheckpointStore
+  /// Event time at the last checkpoint, `Timestamp.min` at the first start: what is not after it is late.
+  public let initialWatermark: Timestamp
+  /// The greatest number of records that a stage should gather before it passes them on.
+  public let batchSize: Int
+  /// The memory that each keyed state may take, in bytes, before it evicts what is committed.
+  public let stateMemory: Int
+
+  private let stateTables: [String: TableID]
+  private let register: (any CheckpointParticipant) -> Void
+
+  init(
+    name: String, builder: SubtaskBuilder, counters: OperatorCounters, initialWatermark: Timestamp,
+    register: @escaping (any CheckpointParticipant) -> Void
+  ) {
+    self.name = name
+    self.job = builder.run.job.name
+    self.subtask = builder.subtask
+    self.parallelism = builder.run.parallelism
+    self.counters = counters
+    self.clock = builder.run.options.clock
+    self.checkpoints = builder.run.checkpoints
+    self.initialWatermark = initialWatermark
+    self.batchSize = builder.run.options.batchSize
+    self.stateMemory = builder.run.options.stateMemory
+    self.stateTables = builder.run.recovered.tables
+    self.register = register
+  }
+
+  /// The state file.
+  public var environment: Environment { checkpoints.environment }
+
+  /// The table of the state called `name`, one of the operator's declared states.
+  public func table(of name: String) throws -> TableID {
+    guard let table = stateTables[name] else {
+      throw DataflowError(.unknownState, name, "operator \(self.name) did not declare this state")
+    }
+    return table
+  }
+
+  /// Adds what must be part of every checkpoint. Call it while the operator is made.
+  public func join(_ participant: any CheckpointParticipant) { register(participant) }
+
+  /// The key groups that belong to this subtask.
+  public var keyGroups: Range<Int> {
+    let first = (subtask * KeyHash.keyGroups + parallelism - 1) / parallelism
+    let end = ((subtask + 1) * KeyHash.keyGroups + parallelism - 1) / parallelism
+    return first..<end
+  }
+
+  /// The error that fails the job because of this operator.
+  public func failure(_ error: any Error) -> DataflowError {
+    if let error = error as? DataflowError { return error }
+    return DataflowError(
+      .operatorFailed, name, "its closure threw in job \(job); fix the cause, or let it skip such records",
+      cause: error)
+  }
+}
