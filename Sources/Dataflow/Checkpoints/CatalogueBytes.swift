@@ -15,6 +15,7 @@ extension ByteBuffer {
 }
 
 /// Reads the catalogue's entries: checks the sum and the version first, every length after.
+@safe
 struct CatalogueReader {
   // Valid as long as the transaction that the bytes came from: the reader is used within one call.
   private let bytes: UnsafeRawBufferPointer
@@ -39,14 +40,14 @@ struct CatalogueReader {
   }
 
   mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type = T.self) throws(DataflowError) -> T {
-    guard bytes.count - offset >= MemoryLayout<T>.size else { throw damage("it ends early") }
+    guard unsafe bytes.count - offset >= MemoryLayout<T>.size else { throw damage("it ends early") }
     defer { offset += MemoryLayout<T>.size }
     return unsafe bytes.little(T.self, at: offset)
   }
 
   mutating func string() throws(DataflowError) -> String {
     let count = Int(try integer(UInt16.self))
-    guard bytes.count - offset >= count else { throw damage("it ends early") }
+    guard unsafe bytes.count - offset >= count else { throw damage("it ends early") }
     defer { offset += count }
     guard let string = unsafe String(validating: bytes.slice(offset, count), as: UTF8.self) else {
       throw damage("a name is not UTF-8")

@@ -1,3 +1,4 @@
+import Bytes
 import Glibc
 import LMDB
 import Synchronization
@@ -32,7 +33,7 @@ extension CheckpointStore {
   }
 
   private func fail(_ epoch: SealedEpoch, _ error: any Error) {
-    if epoch.lane.failure == nil { epoch.lane.failure = error }
+    epoch.lane.fail(error)
     epoch.completed(.failure(error))
   }
 
@@ -70,7 +71,7 @@ extension CheckpointStore {
         try record(epoch, checkpoint: figures.checkpoint, in: transaction)
       }
       try catalogue.put(figures, in: transaction)
-      try tables.maintain(in: transaction)
+      _ = try tables.maintain(in: transaction)
       return figures.checkpoint
     }
     for epoch in epochs {

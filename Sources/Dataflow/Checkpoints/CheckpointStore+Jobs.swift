@@ -1,4 +1,4 @@
-public import Bytes
+import Bytes
 import LMDB
 import Tables
 
@@ -25,7 +25,7 @@ extension CheckpointStore {
     defer { end(name) }
     try write { [self] transaction in
       guard var record = try catalogue.job(name, in: transaction) else { return }
-      for state in record.states { try tables.drop(TableID(state.table), in: transaction) }
+      for state in record.states { try tables.drop(TableID(value: state.table), in: transaction) }
       record.states = []
       record.sources = [:]
       record.watermarks = [:]
@@ -55,17 +55,17 @@ extension CheckpointStore {
       }
       var mapping = StateMapping(job: job, record: record, options: options)
       try mapping.check()
-      for state in mapping.dropped { try tables.drop(TableID(state.table), in: transaction) }
+      for state in mapping.dropped { try tables.drop(TableID(value: state.table), in: transaction) }
       record.states = mapping.kept
       for declaration in mapping.added {
         let table = try tables.create(in: transaction)
-        record.states.append(JobRecord.State(declaration: declaration, table: UInt64(table)))
+        record.states.append(JobRecord.State(declaration: declaration, table: table.value))
       }
       record.sources = record.sources.filter { !options.dropping.contains($0.key) || job.sourceNames.contains($0.key) }
       record.status = .running
       if record != before { try catalogue.put(record, in: transaction) }
       var tables: [String: TableID] = [:]
-      for state in record.states { tables[state.declaration.name] = TableID(state.table) }
+      for state in record.states { tables[state.declaration.name] = TableID(value: state.table) }
       return RecoveredJob(record: record, tables: tables)
     }
   }

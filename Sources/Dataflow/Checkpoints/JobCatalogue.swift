@@ -1,4 +1,4 @@
-public import Bytes
+import Bytes
 public import LMDB
 
 /// Reads, and for the checkpoint store writes, what the state file knows of its jobs. Works in any process.

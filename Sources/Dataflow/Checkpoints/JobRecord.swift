@@ -31,7 +31,7 @@ public struct JobRecord: Sendable, Hashable {
   public struct State: Sendable, Hashable {
     public var declaration: StateDeclaration
     /// Given once, never again.
-    public var table: UInt64
+    public var table: UInt32
   }
 
   public var name: String

@@ -1,4 +1,5 @@
 import Bytes
+import Synchronization
 
 /// How a run ends with an epoch.
 enum EpochEnd: Sendable, Hashable {
@@ -37,6 +38,10 @@ struct SealedEpoch: Sendable {
 
 /// One run's epochs at the writer: after one failed, none of the later ones may be committed.
 final class CommitLane: Sendable {
-  // Touched by the writer thread only.
-  nonisolated(unsafe) var failure: (any Error)?
+  private let first = Mutex<(any Error)?>(nil)
+
+  /// Why the first epoch that failed did.
+  var failure: (any Error)? { first.withLock { $0 } }
+
+  func fail(_ error: any Error) { first.withLock { if $0 == nil { $0 = error } } }
 }

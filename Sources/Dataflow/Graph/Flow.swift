@@ -18,7 +18,7 @@ public final class Flow {
     let id = nodes.count
     nodes.append(
       Node(
-        id: id, role: .source(TypedSourceNode(node: id, source: source, strategy: watermarks)),
+        id: id, role: .source(TypedSourceNode(node: id, source: source)),
         description: OperatorDescription(kind: "source", name: source.name, keepsKeys: true), inputs: [],
         build: { builder in
           try builder.addSource(id, source, strategy: watermarks)
@@ -30,7 +30,7 @@ public final class Flow {
   ///
   /// `make` is called once per subtask and run, on the subtask's thread, with what takes the operator's output; it
   /// returns what takes its input. Written in `@inlinable` code it is specialised in the user's module.
-  public func addOperator<Input, Output>(
+  public func addOperator<Input: Sendable, Output: Sendable>(
     _ description: OperatorDescription, after input: Stream<Input>, as _: Output.Type = Output.self,
     _ make: @escaping @Sendable (OperatorContext, Receiver<Output>) throws -> Receiver<Input>
   ) -> Stream<Output> {
@@ -47,9 +47,31 @@ public final class Flow {
     return Stream(flow: self, node: id)
   }
 
+  /// As `addOperator`, with a second output for what does not go the ordinary way. Nobody need read that one.
+  public func addOperator<Input: Sendable, Output: Sendable, Side: Sendable>(
+    _ description: OperatorDescription, after input: Stream<Input>, as _: Output.Type = Output.self,
+    side _: Side.Type,
+    _ make: @escaping @Sendable (OperatorContext, Receiver<Output>, Receiver<Side>) throws -> Receiver<Input>
+  ) -> (Stream<Output>, Stream<Side>) {
+    let id = nodes.count
+    let origin = check(input)
+    nodes.append(
+      Node(
+        id: id, role: .fused, description: description, inputs: [origin],
+        build: { builder in
+          let context = builder.context(id)
+          let receiver = try make(
+            context, builder.output(of: id, as: Output.self), builder.output(of: id + 1, as: Side.self))
+          builder.connect(origin, to: receiver)
+        }))
+    let sideDescription = OperatorDescription(kind: "side", keepsKeys: description.keepsKeys, isTerminal: true)
+    nodes.append(Node(id: id + 1, role: .fused, description: sideDescription, inputs: [id], build: { _ in }))
+    return (Stream(flow: self, node: id), Stream(flow: self, node: id + 1))
+  }
+
   /// Adds an exchange: `key` gives each batch of `input` its keys, then each record goes to its key's subtask.
   @usableFromInline
-  func addExchange<Element>(
+  func addExchange<Element: Sendable>(
     _ description: OperatorDescription, after input: Stream<Element>,
     key: (@Sendable (inout Batch<Element>) throws -> Void)?,
     route: @escaping @Sendable (consuming Batch<Element>, ExchangeSender<Element>) -> Void
@@ -67,7 +89,7 @@ public final class Flow {
   }
 
   /// Adds the union of `inputs`.
-  func addMerge<Element>(_ inputs: [Stream<Element>]) -> Stream<Element> {
+  func addMerge<Element: Sendable>(_ inputs: [Stream<Element>]) -> Stream<Element> {
     let id = nodes.count
     let origins = inputs.map { check($0) }
     nodes.append(
@@ -80,7 +102,7 @@ public final class Flow {
   /// Notes a mistake that is thrown when the job's closure returns.
   public func refuse(_ error: DataflowError) { mistakes.append(error) }
 
-  private func check<Element>(_ stream: Stream<Element>) -> NodeID {
+  private func check<Element: Sendable>(_ stream: Stream<Element>) -> NodeID {
     if stream.flow !== self {
       refuse(DataflowError(.foreignStream, "flow", "a stream of another flow is used; build it inside this job"))
       // Any node will do: the job is refused.

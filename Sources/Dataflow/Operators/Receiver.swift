@@ -1,5 +1,3 @@
-public import Bytes
-
 /// The input side of a stage on one subtask: what the stage above calls, on the subtask's thread, in order.
 ///
 /// Both are called once per batch, never per record. A batch that a stage passes on is moved, not copied.
@@ -9,11 +7,15 @@ public struct Receiver<Element: Sendable> {
   public let batch: (consuming Batch<Element>) throws -> Void
   /// Takes a watermark: it holds for everything received after it.
   public let watermark: (Watermark) throws -> Void
+  /// Whether nobody looks at what it takes: then there is no need to make it.
+  public let isDiscarding: Bool
 
   @inlinable
   public init(
-    batch: @escaping (consuming Batch<Element>) throws -> Void, watermark: @escaping (Watermark) throws -> Void
+    isDiscarding: Bool = false, batch: @escaping (consuming Batch<Element>) throws -> Void,
+    watermark: @escaping (Watermark) throws -> Void
   ) {
+    self.isDiscarding = isDiscarding
     self.batch = batch
     self.watermark = watermark
   }
@@ -21,7 +23,7 @@ public struct Receiver<Element: Sendable> {
   /// Takes everything and drops it.
   @inlinable
   public static var discarding: Receiver<Element> {
-    Receiver(batch: { batch in _ = consume batch }, watermark: { _ in })
+    Receiver(isDiscarding: true, batch: { batch in _ = consume batch }, watermark: { _ in })
   }
 
   /// Passes everything to each of `receivers`; all but the last get a copy.

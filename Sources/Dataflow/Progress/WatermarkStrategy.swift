@@ -1,4 +1,4 @@
-public import Bytes
+import Bytes
 
 /// How a source derives watermarks from the timestamps of its records, partition by partition.
 public struct WatermarkStrategy: Sendable, Hashable {

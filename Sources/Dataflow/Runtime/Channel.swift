@@ -44,13 +44,13 @@ final class Channel<Element: Sendable>: Sendable {
 
   func send(_ parcel: sending Parcel<Element>) {
     load.add(parcel.records, ordering: .relaxed)
-    unsafe waiting.withLock { unsafe $0.parcels.append(parcel) }
+    waiting.withLock { unsafe $0.parcels.append(parcel) }
     consumer.ring()
   }
 
   /// Takes everything that waits, in order.
   func drain() -> [Parcel<Element>] {
-    unsafe waiting.withLock { waiting in
+    waiting.withLock { waiting in
       var taken: [Parcel<Element>] = []
       unsafe swap(&taken, &waiting.parcels)
       return taken

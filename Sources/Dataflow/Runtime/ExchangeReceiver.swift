@@ -50,7 +50,7 @@ final class ExchangeReceiver<Element: Sendable>: Inlet {
   }
 
   private func take(_ parcel: Parcel<Element>, from index: Int) throws {
-    if let batch = parcel.batch.take() {
+    if parcel.records > 0, let batch = parcel.batch.take() {
       // What is being worked on is no longer waiting.
       inputs[index].channel.finished(parcel.records)
       try receiver.batch(batch)

@@ -1,4 +1,4 @@
-import Bytes
+public import Bytes
 
 /// The sending end of an exchange on one subtask, as the subtask's loop sees it.
 protocol Outlet: AnyObject {
@@ -14,8 +14,8 @@ protocol Outlet: AnyObject {
 
 /// Spreads records over the subtasks by their keys, gathering them into batches of a size worth a queue's cost.
 @usableFromInline
+@safe
 final class ExchangeSender<Element: Sendable>: Outlet {
-  @safe
   private final class Target {
     let channel: Channel<Element>
     var watermark: Watermark?
@@ -105,7 +105,7 @@ final class ExchangeSender<Element: Sendable>: Outlet {
     unsafe swap(&batch, &gathering[index])
     target.channel.send(
       Parcel(
-        batch: count > 0 ? batch : nil, records: count, watermark: target.watermark, barrier: barrier))
+        batch: consume batch, records: count, watermark: target.watermark, barrier: barrier))
     target.watermark = nil
   }
 

@@ -21,11 +21,12 @@ public final class OperatorContext {
   /// The memory that each keyed state may take, in bytes, before it evicts what is committed.
   public let stateMemory: Int
 
+  private let times: OperatorTimes
   private let stateTables: [String: TableID]
   private let register: (any CheckpointParticipant) -> Void
 
   init(
-    name: String, builder: SubtaskBuilder, counters: OperatorCounters, initialWatermark: Timestamp,
+    name: String, builder: SubtaskBuilder, counters: OperatorCounters, initialWatermark: Timestamp, times: OperatorTimes,
     register: @escaping (any CheckpointParticipant) -> Void
   ) {
     self.name = name
@@ -38,6 +39,7 @@ public final class OperatorContext {
     self.initialWatermark = initialWatermark
     self.batchSize = builder.run.options.batchSize
     self.stateMemory = builder.run.options.stateMemory
+    self.times = times
     self.stateTables = builder.run.recovered.tables
     self.register = register
   }
@@ -55,6 +57,9 @@ public final class OperatorContext {
 
   /// Adds what must be part of every checkpoint. Call it while the operator is made.
   public func join(_ participant: any CheckpointParticipant) { register(participant) }
+
+  /// Event time as the operator has it, kept in the checkpoint. For operators with a name.
+  public var eventTime: OperatorTime { times.time(of: name, from: initialWatermark) }
 
   /// The key groups that belong to this subtask.
   public var keyGroups: Range<Int> {

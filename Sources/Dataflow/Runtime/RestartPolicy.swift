@@ -1,4 +1,4 @@
-public import Bytes
+import Bytes
 
 /// What happens when a run fails: it goes on from the last checkpoint after a while, or the error is thrown.
 public struct RestartPolicy: Sendable, Hashable {

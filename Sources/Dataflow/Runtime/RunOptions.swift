@@ -1,4 +1,4 @@
-public import Bytes
+import Bytes
 
 /// How far a run goes.
 public struct RunMode: Sendable, Hashable {

@@ -1,4 +1,4 @@
-public import Bytes
+import Bytes
 
 /// Where records come from: a name, partitions, and a place in each that a run can go back to.
 ///

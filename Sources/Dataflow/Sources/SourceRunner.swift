@@ -8,7 +8,7 @@ protocol SourceDriver: AnyObject {
   var isEnded: Bool { get }
   /// Opens the reader and says where event time stood.
   func start() throws
-  /// Reads and passes on one batch; returns the number of records.
+  /// Reads and passes on one batch; returns the number of records, 1 if only positions moved.
   func poll(limit: Int, now: Int64) throws -> Int
   /// Looks for partitions that fell silent; returns when to look again.
   func checkIdleness(now: Int64) throws -> Int64?
@@ -70,7 +70,7 @@ final class SourceRunner<S: Source>: SourceDriver {
       progress.advance(advance.partition, to: advance.position, latest: advance.latest, now: now)
     }
     try passWatermark()
-    return count
+    return max(count, 1)
   }
 
   func checkIdleness(now: Int64) throws -> Int64? {

@@ -1,0 +1,49 @@
+/// The part of a subtask that a barrier passes at one moment: what must seal then, and where the barrier goes on to.
+final class Region {
+  private var participants: [(node: NodeID, participant: any CheckpointParticipant)] = []
+  private var outlets: [any Outlet] = []
+  /// Event time of its operators.
+  let times = OperatorTimes()
+  /// The last epoch that this region sealed.
+  var sealed: UInt64 = 0
+
+  func add(_ participant: any CheckpointParticipant, of node: NodeID) { participants.append((node, participant)) }
+
+  func add(_ outlet: any Outlet) { outlets.append(outlet) }
+
+  func sortForwards() {
+    // Stable, so that an operator's parts stay in the order in which they joined.
+    let ordered = participants.enumerated().sorted {
+      ($0.element.node, $0.offset) < ($1.element.node, $1.offset)
+    }
+    participants = ordered.map(\.element)
+  }
+
+  /// Whether something that it feeds has no room: nothing should begin here.
+  var isBlocked: Bool { outlets.contains { $0.isBlocked } }
+
+  /// Seals everybody and sends the barrier on.
+  func seal(_ epoch: UInt64) throws -> [any SealedPart] {
+    var parts: [any SealedPart] = []
+    for entry in participants { parts += try entry.participant.seal(epoch: epoch) }
+    for outlet in outlets { outlet.barrier(epoch) }
+    sealed = epoch
+    return parts
+  }
+
+  func committed(_ epoch: UInt64) throws {
+    for entry in participants { try entry.participant.committed(epoch: epoch) }
+  }
+
+  /// Sends what has been held back long enough; returns when to come again.
+  func flush(now: Int64) -> Int64? {
+    var next: Int64?
+    for outlet in outlets {
+      guard let due = outlet.due else { continue }
+      if due <= now { outlet.flush() } else { next = min(next ?? due, due) }
+    }
+    return next
+  }
+
+  func close() { for entry in participants { entry.participant.close() } }
+}
