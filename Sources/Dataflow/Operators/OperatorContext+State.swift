@@ -15,26 +15,22 @@ extension OperatorContext {
     let table = try table(of: name)
     let groups = keyGroups
     guard let first = groups.first else { return }
-    let start = [UInt8(first)]
-    let end = groups.upperBound < KeyHash.keyGroups ? [UInt8(groups.upperBound)] : nil
+    var start = ByteBuffer(capacity: 16)
+    start.append(UInt8(first))
     try environment.read { transaction in
       let reader = try checkpoints.tables.reader(table, in: transaction)
       if reader.isEmpty { return }
-      func take(_ end: UnsafeRawBufferPointer?) throws {
-        try unsafe start.withUnsafeBytes { start in
-          try unsafe reader.forEach(from: start, to: end, in: transaction) { key, _ in
-            guard key.count >= 9 else {
-              throw DataflowError(.damaged, name, "a key of \(key.count) bytes in its table; restore from a backup")
-            }
-            let ordered = unsafe key.big(UInt64.self, at: key.count - 8)
-            let hash = unsafe KeyHash(key.slice(1, key.count - 9)).withNamespace(ordered)
-            let namespace = Int64(bitPattern: ordered ^ 1 << 63)
-            unsafe index.keys(at: namespace).keys.append(key.slice(1, key.count - 1), hash: hash)
-            return true
-          }
+      try unsafe reader.forEach(from: start.bytes, in: transaction) { key, _ in
+        guard key.count >= 9 else {
+          throw DataflowError(.damaged, name, "a key of its table is too short; restore the store from a backup")
         }
+        if unsafe Int(key[0]) >= groups.upperBound { return false }
+        let ordered = unsafe key.big(UInt64.self, at: key.count - 8)
+        let hash = unsafe KeyHash(key.slice(1, key.count - 9)).withNamespace(ordered)
+        let namespace = Int64(bitPattern: ordered ^ 1 << 63)
+        unsafe index.keys(at: namespace).keys.append(key.slice(1, key.count - 1), hash: hash)
+        return true
       }
-      if let end { try unsafe end.withUnsafeBytes { try unsafe take($0) } } else { try take(nil) }
     }
   }
 }
