@@ -6,7 +6,7 @@ import Testing
   @Test func countsWordsAndKeepsThem() throws {
     let store = try TestStore()
     let source = MemorySource<String>("words")
-    let sink = CollectSink<Int64>("counts")
+    let sink = CollectSink<Int64>("out")
     let job = try Job("count") { flow in
       flow.from(source).flatMap { $0.split(separator: " ").map(String.init) }
         .keyed(by: { $0 })

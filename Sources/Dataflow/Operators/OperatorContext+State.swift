@@ -1,6 +1,6 @@
 import Bytes
-public import Records
 import LMDB
+public import Records
 import Tables
 
 extension OperatorContext {

@@ -26,7 +26,8 @@ public final class OperatorContext {
   private let register: (any CheckpointParticipant) -> Void
 
   init(
-    name: String, builder: SubtaskBuilder, counters: OperatorCounters, initialWatermark: Timestamp, times: OperatorTimes,
+    name: String, builder: SubtaskBuilder, counters: OperatorCounters, initialWatermark: Timestamp,
+    times: OperatorTimes,
     register: @escaping (any CheckpointParticipant) -> Void
   ) {
     self.name = name

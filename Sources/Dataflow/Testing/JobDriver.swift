@@ -15,7 +15,8 @@ public final class JobDriver {
 
   /// Starts the job from its last checkpoint.
   public init(
-    _ job: Job, checkpoints: CheckpointStore, options: RunOptions = RunOptions(), choose: @escaping (Int) -> Int = { _ in 0 }
+    _ job: Job, checkpoints: CheckpointStore, options: RunOptions = RunOptions(),
+    choose: @escaping (Int) -> Int = { _ in 0 }
   ) throws {
     var options = options
     // Time stands still: nothing may wait for it.
