@@ -4,7 +4,7 @@ import Bytes
 ///
 /// | database | key |
 /// |---|---|
-/// | tables | "c": counters; "n" ‖ name: a table's id; "t" ‖ table (4): its state |
+/// | tables | "c": counters; "n" ‖ name: a table's id; "t" ‖ table (4): its state; "s" ‖ table (4) ‖ number (1): a note |
 /// | runs | table (4) ‖ run (8) ‖ chunk (4) |
 /// | blocks | table (4) ‖ lane (1) ‖ 0 ‖ fence; table ‖ lane ‖ 1 for the block without an upper fence |
 enum TableKeys {
@@ -15,6 +15,10 @@ enum TableKeys {
   static func name(_ name: String) -> [UInt8] { [UInt8(ascii: "n")] + Array(name.utf8) }
 
   static func state(_ table: TableID) -> [UInt8] { [UInt8(ascii: "t")] + big(table.value) }
+
+  static func note(_ table: TableID, _ number: UInt8) -> [UInt8] {
+    [UInt8(ascii: "s")] + big(table.value) + [number]
+  }
 
   static func run(_ table: TableID, _ run: UInt64, chunk: UInt32) -> [UInt8] {
     big(table.value) + big(run) + big(chunk)

@@ -14,6 +14,7 @@ extension TableSpace {
       for key in keys { try transaction.delete(database, key) }
       if !isAll { return true }
     }
+    try deleteNotes(of: table, in: transaction)
     try transaction.delete(tables, TableKeys.state(table))
     memory.withLock {
       _ = $0.active?.remove(table)

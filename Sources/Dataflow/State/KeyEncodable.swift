@@ -1,49 +1,38 @@
 public import Bytes
+public import Records
 
-/// A type whose values can be keys. The encoding is part of the format: equal values have equal bytes, and the bytes'
-/// order is the values' order.
+/// A type whose values can be keys, in the canonical encoding of `KeyEncoding`: equal values have equal bytes, and the
+/// order of the bytes is the order of the values.
 ///
-/// Integers are big-endian, signed ones with the sign bit flipped; strings are their UTF-8 bytes (composed and
-/// decomposed forms are different keys, though Swift's `==` merges them); times are their microseconds. Parts of a
-/// composite key stand one behind the other: fixed-size parts as they are; strings and bytes with every zero byte
-/// followed by 0xFF and the part closed by two zero bytes.
+/// Integers of any width take eight bytes, so that a key may be widened; strings are their UTF-8 bytes (composed and
+/// decomposed forms are different keys, though Swift's `==` merges them).
 public protocol KeyEncodable: Sendable {
   /// Appends the key to a column.
   func append(to column: inout KeyColumn)
-  /// Appends the bytes of the key.
+  /// Appends the bytes of the key, as a whole key or the last part of one.
   func encodeKey(into buffer: inout ByteBuffer)
   /// The value of a whole key; nil if the bytes are not one.
   static func decodeKey(_ bytes: UnsafeRawBufferPointer) -> Self?
-  /// Whether every value takes the same number of bytes, so that composites need no delimiter.
-  static var hasFixedKeySize: Bool { get }
 }
 
-extension KeyEncodable {
-  @inlinable public static var hasFixedKeySize: Bool { false }
-}
-
-extension KeyEncodable where Self: FixedWidthInteger & BitwiseCopyable {
-  @inlinable public static var hasFixedKeySize: Bool { true }
-
+extension KeyEncodable where Self: FixedWidthInteger {
+  /// The word whose big-endian bytes order as the values do.
   @inlinable
-  var ordered: Self { Self.isSigned ? self ^ Self.min : self }
-
-  @inlinable
-  public func append(to column: inout KeyColumn) {
-    if MemoryLayout<Self>.size == 8 {
-      column.append(eightBytes: UInt64(truncatingIfNeeded: ordered.bigEndian).littleEndian)
-    } else {
-      var word = ordered.bigEndian
-      unsafe withUnsafeBytes(of: &word) { unsafe column.append($0) }
-    }
+  var ordered: UInt64 {
+    Self.isSigned ? KeyEncoding.ordered(Int64(truncatingIfNeeded: self)) : UInt64(truncatingIfNeeded: self)
   }
+
+  @inlinable
+  public func append(to column: inout KeyColumn) { column.append(eightBytes: ordered.byteSwapped) }
 
   @inlinable
   public func encodeKey(into buffer: inout ByteBuffer) { buffer.append(bigEndian: ordered) }
 
   @inlinable
   public static func decodeKey(_ bytes: UnsafeRawBufferPointer) -> Self? {
-    bytes.count == MemoryLayout<Self>.size ? unsafe bytes.big(Self.self, at: 0).ordered : nil
+    guard bytes.count == 8 else { return nil }
+    let word = unsafe bytes.big(UInt64.self, at: 0)
+    return isSigned ? Self(exactly: Int64(bitPattern: word ^ 1 &<< 63)) : Self(exactly: word)
   }
 }
 
@@ -59,7 +48,6 @@ extension UInt8: KeyEncodable {}
 extension UInt: KeyEncodable {}
 
 extension Timestamp: KeyEncodable {
-  @inlinable public static var hasFixedKeySize: Bool { true }
   @inlinable public func append(to column: inout KeyColumn) { microseconds.append(to: &column) }
   @inlinable public func encodeKey(into buffer: inout ByteBuffer) { microseconds.encodeKey(into: &buffer) }
   @inlinable public static func decodeKey(_ bytes: UnsafeRawBufferPointer) -> Timestamp? {
@@ -68,11 +56,48 @@ extension Timestamp: KeyEncodable {
 }
 
 extension Bool: KeyEncodable {
-  @inlinable public static var hasFixedKeySize: Bool { true }
-  @inlinable public func append(to column: inout KeyColumn) { UInt8(self ? 1 : 0).append(to: &column) }
-  @inlinable public func encodeKey(into buffer: inout ByteBuffer) { buffer.append(UInt8(self ? 1 : 0)) }
-  @inlinable public static func decodeKey(_ bytes: UnsafeRawBufferPointer) -> Bool? {
-    unsafe UInt8.decodeKey(bytes).map { $0 != 0 }
+  @inlinable
+  public func append(to column: inout KeyColumn) {
+    var byte: UInt8 = self ? 1 : 0
+    unsafe withUnsafeBytes(of: &byte) { unsafe column.append($0) }
+  }
+
+  @inlinable public func encodeKey(into buffer: inout ByteBuffer) { KeyEncoding.append(self, to: &buffer) }
+
+  public static func decodeKey(_ bytes: UnsafeRawBufferPointer) -> Bool? {
+    guard bytes.count == 1 else { return nil }
+    let byte = unsafe bytes[0]
+    return byte > 1 ? nil : byte == 1
+  }
+}
+
+extension Double: KeyEncodable {
+  @inlinable
+  public func append(to column: inout KeyColumn) {
+    column.append(eightBytes: KeyEncoding.ordered(self).byteSwapped)
+  }
+
+  @inlinable public func encodeKey(into buffer: inout ByteBuffer) { KeyEncoding.append(self, to: &buffer) }
+
+  public static func decodeKey(_ bytes: UnsafeRawBufferPointer) -> Double? {
+    guard bytes.count == 8 else { return nil }
+    let word = unsafe bytes.big(UInt64.self, at: 0)
+    return Double(bitPattern: word >> 63 == 1 ? word ^ 1 << 63 : ~word)
+  }
+}
+
+extension Bytes16: KeyEncodable {
+  @inlinable
+  public func append(to column: inout KeyColumn) {
+    var words = (high.bigEndian, low.bigEndian)
+    unsafe withUnsafeBytes(of: &words) { unsafe column.append($0) }
+  }
+
+  @inlinable public func encodeKey(into buffer: inout ByteBuffer) { KeyEncoding.append(self, to: &buffer) }
+
+  public static func decodeKey(_ bytes: UnsafeRawBufferPointer) -> Bytes16? {
+    guard bytes.count == 16 else { return nil }
+    return unsafe Bytes16(high: bytes.big(UInt64.self, at: 0), low: bytes.big(UInt64.self, at: 8))
   }
 }
 
@@ -83,7 +108,7 @@ extension String: KeyEncodable {
     copy.withUTF8 { unsafe column.append(UnsafeRawBufferPointer($0)) }
   }
 
-  @inlinable public func encodeKey(into buffer: inout ByteBuffer) { buffer.append(utf8: self) }
+  @inlinable public func encodeKey(into buffer: inout ByteBuffer) { KeyEncoding.append(self, to: &buffer) }
 
   public static func decodeKey(_ bytes: UnsafeRawBufferPointer) -> String? {
     unsafe String(validating: bytes, as: UTF8.self)

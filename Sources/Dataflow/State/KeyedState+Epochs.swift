@@ -12,7 +12,7 @@ public struct StateChanges<Value> {
   /// deleted.
   @inlinable
   public func forEach(
-    _ body: (_ keyGroup: UInt8, _ key: UnsafeRawBufferPointer, _ value: borrowing Value?) throws -> Void
+    _ body: (_ keyGroup: UInt8, _ key: UnsafeRawBufferPointer, _ value: Value?) throws -> Void
   ) rethrows {
     var touched: UInt64 = 0
     var start = 0
@@ -31,13 +31,13 @@ public struct StateChanges<Value> {
       }
       start = end
     }
-    StateChangesTouch.keep(touched)
+    Touch.keep(touched)
   }
 }
 
 /// Keeps the loads above from being removed as unused.
 @usableFromInline
-enum StateChangesTouch {
+enum Touch {
   @usableFromInline
   @inline(never)
   static func keep(_ value: UInt64) {}

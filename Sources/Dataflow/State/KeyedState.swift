@@ -124,7 +124,7 @@ extension KeyedState {
   /// Calls `body` with each record's value, without changing any.
   @inlinable
   public func read(
-    _ keys: borrowing KeyColumn, _ range: Range<Int>, _ body: (_ index: Int, _ value: borrowing Value?) throws -> Void
+    _ keys: borrowing KeyColumn, _ range: Range<Int>, _ body: (_ index: Int, _ value: Value?) throws -> Void
   ) throws {
     var start = range.lowerBound
     while start < range.upperBound {
