@@ -11,7 +11,7 @@ public struct StateChanges<Value> {
   /// Calls `body` once per changed key, in no order: its group, its bytes (namespace included), its value or nil for
   /// deleted.
   @inlinable
-  public func forEach(
+  public func visit(
     _ body: (_ keyGroup: UInt8, _ key: UnsafeRawBufferPointer, _ value: Value?) throws -> Void
   ) rethrows {
     var touched: UInt64 = 0
@@ -33,6 +33,14 @@ public struct StateChanges<Value> {
     }
     Touch.keep(touched)
   }
+}
+
+extension StateChanges {
+  /// As `visit`.
+  @inlinable
+  public func forEach(
+    _ body: (_ keyGroup: UInt8, _ key: UnsafeRawBufferPointer, _ value: Value?) throws -> Void
+  ) rethrows { try unsafe visit(body) }
 }
 
 /// Keeps the loads above from being removed as unused.

@@ -12,7 +12,7 @@ public final class MemoryBacking<Value>: KeyedBacking {
   public func load(_ key: UnsafeRawBufferPointer, hash: UInt64) -> Value? { nil }
   public func renew() {}
   public func seal(_ changes: StateChanges<Value>) -> any SealedPart {
-    unsafe changes.forEach { _, _, _ in }
+    unsafe changes.visit { _, _, _ in }
     return Nothing()
   }
 }

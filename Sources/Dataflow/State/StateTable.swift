@@ -22,9 +22,26 @@ public struct StateTable<Value>: Sendable {
   public init(
     opening name: String, codec: Codec<Value>, space: TableSpace, in transaction: borrowing WriteTransaction
   ) throws {
+    try self.init(
+      name, try space.table(named: name, in: transaction), codec, space, in: transaction)
+  }
+
+  /// Opens `table`, which exists; `name` is for errors only.
+  ///
+  /// - Throws: As `init(opening:codec:space:in:)`.
+  public init(
+    _ name: String, in table: TableID, codec: Codec<Value>, space: TableSpace,
+    in transaction: borrowing WriteTransaction
+  ) throws {
+    try self.init(name, table, codec, space, in: transaction)
+  }
+
+  private init(
+    _ name: String, _ known: TableID?, _ codec: Codec<Value>, _ space: TableSpace,
+    in transaction: borrowing WriteTransaction
+  ) throws {
     self.space = space
     self.codec = codec
-    let known = try space.table(named: name, in: transaction)
     var readers: [UInt8: Codec<Value>] = [:]
     var own: UInt8?
     let notes = try known.map { try space.notes(of: $0, in: transaction) } ?? []

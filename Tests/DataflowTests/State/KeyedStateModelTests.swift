@@ -101,7 +101,8 @@ struct KeyedStateModelTests {
     let keys = column([1, 2, 1, 2, 3] as [Int64])
     struct Bad: Error {}
     var failed: [Int] = []
-    try state.update(keys, 0..<5, recover: { index, _ in failed.append(index) }) { index, value in
+    let recover = { (index: Int, _: any Error) in failed.append(index) }
+    try state.update(keys, 0..<5, recover: recover) { index, value in
       value = (value ?? 0) + 10
       if index == 2 || index == 4 { throw Bad() }
     }

@@ -41,7 +41,7 @@ final class StateFile {
   }
 
   func state<Value>(_ table: StateTable<Value>, memoryBudget: Int = .max) -> KeyedState<Value> {
-    let backing = TableBacking(table, snapshot: StateSnapshot(environment))
+    let backing = StateTableBacking(table, snapshot: StateSnapshot(environment))
     return KeyedState(backing: backing, memoryBudget: memoryBudget)
   }
 

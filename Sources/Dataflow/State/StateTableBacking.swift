@@ -5,7 +5,7 @@ import Tables
 
 /// Keeps a `KeyedState` in a table of the state file.
 @safe
-public final class TableBacking<Value>: KeyedBacking {
+public final class StateTableBacking<Value>: KeyedBacking {
   private let state: StateTable<Value>
   private let snapshot: StateSnapshot
   private var reader: TableReader?
@@ -22,7 +22,7 @@ public final class TableBacking<Value>: KeyedBacking {
       let codec = state.codec
       let schemaNumber = state.schemaNumber
       var sealed = SealedChanges(count: changes.count, valueHint: (codec.fixedSize ?? 32) + 1)
-      try unsafe changes.forEach { group, key, value in
+      try unsafe changes.visit { group, key, value in
         try unsafe sealed.append(keyGroup: group, key: key, isTombstone: value == nil) { buffer in
           if let value {
             buffer.append(schemaNumber)
