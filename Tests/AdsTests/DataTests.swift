@@ -11,8 +11,7 @@ import Testing
     var products: Set<Int64> = []
     var units: [Int64: Int64] = [:]
     var largest: Int64 = 0
-    var reader = try month.purchases()
-    while let purchase = try reader.next() {
+    for purchase in try Month.purchases.get() {
       totals.revenueCents += purchase.salesCents
       totals.couponCents += purchase.couponCents
       totals.couponPurchases += purchase.couponCents > 0 ? 1 : 0
@@ -23,7 +22,7 @@ import Testing
       units[purchase.product, default: 0] += purchase.quantity
       largest = max(largest, purchase.quantity)
     }
-    let described = Set(try month.inventory().map(\.product))
+    let described = Set(try Month.inventory.get().map(\.product))
     totals.products = Int64(products.count)
     totals.productsWithoutDescription = Int64(products.subtracting(described).count)
     totals.baskets = Int64(baskets.count)
@@ -37,13 +36,13 @@ import Testing
   }
 
   @Test func everyDescribedProductWasBought() throws {
-    let inventory = try month.inventory()
+    let inventory = try Month.inventory.get()
     #expect(inventory.count == 24_099)
     #expect(Set(inventory.map(\.product)).count == 24_099)
   }
 
   @Test func campaignsComeWithTheirProductsAndHouseholds() throws {
-    let events = try month.campaignEvents()
+    let events = try Month.campaigns.get()
     #expect(events.filter { $0.kind == .announced }.map(\.campaign) == [3, 5, 6, 7, 8, 9])
     #expect(events.filter { $0.kind == .offered }.count == 19_229)
     #expect(events.filter { $0.kind == .targeted }.count == 1_693)
@@ -54,10 +53,10 @@ import Testing
   }
 
   @Test func bidsAndBudgetsAreTheSameEverywhere() throws {
-    let offers = try month.campaignEvents().filter { $0.kind == .offered }
+    let offers = try Month.campaigns.get().filter { $0.kind == .offered }
     #expect(offers.allSatisfy { (5...49).contains($0.bidCents) })
     #expect(offers.map(\.bidCents).reduce(0, +) == 523_905)
-    let budgets = try month.campaignEvents().filter { $0.kind == .announced }.map { [$0.campaign, $0.budgetCents] }
+    let budgets = try Month.campaigns.get().filter { $0.kind == .announced }.map { [$0.campaign, $0.budgetCents] }
     #expect(budgets == [[3, 24], [5, 332], [6, 65], [7, 198], [8, 782_252], [9, 176]])
   }
 
@@ -79,7 +78,7 @@ import Testing
       counts[rank] += 1
     }
     #expect(steps == 0, "steps back in time")
-    #expect(counts == [24_099, try month.campaignEvents().count, 125_541])
+    #expect(counts == [24_099, try Month.campaigns.get().count, 125_541])
   }
 }
 

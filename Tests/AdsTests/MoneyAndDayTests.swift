@@ -50,8 +50,9 @@ import Testing
     #expect(Day(text) == nil)
   }
 
-  @Test func everyDayOfFourCenturiesIsReadAsItIsWritten() {
-    for number in -146_097...146_097 where Day(number: number).description.utf8.count == 10 {
+  @Test func daysOfEightCenturiesAreReadAsTheyAreWritten() {
+    for number in stride(from: -146_097, through: 146_097, by: 29)
+    where Day(number: number).description.utf8.count == 10 {
       #expect(Day(Day(number: number).description)?.number == number)
     }
   }

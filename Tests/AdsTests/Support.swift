@@ -7,6 +7,21 @@ let month = DataSet(
   folder: #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
     + "/examples/ads/Data")
 
+/// What the files hold, read once for all tests: in debug builds that takes its time.
+enum Month {
+  static let inventory = Result { try month.inventory() }
+  static let campaigns = Result { try month.campaignEvents() }
+  static let purchases = Result {
+    var events: [PurchaseEvent] = []
+    var reader = try month.purchases()
+    while let event = try reader.next() { events.append(event) }
+    return events
+  }
+  static let model = Result {
+    ReferenceModel(inventory: try inventory.get(), campaigns: try campaigns.get(), purchases: try purchases.get())
+  }
+}
+
 /// A generator whose numbers follow from its seed, for tests that print it.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64

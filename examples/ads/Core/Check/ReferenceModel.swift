@@ -36,6 +36,7 @@ package struct ReferenceModel: Sendable {
       var row = Product(product: event.product)
       row.isDescribed = true
       (row.department, row.brand, row.category, row.type) = (event.department, event.brand, event.category, event.type)
+      row.searchText = event.category.uppercased()
       products[event.product] = row
     }
   }

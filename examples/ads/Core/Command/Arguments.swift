@@ -23,7 +23,7 @@ package struct Options: Hashable, Sendable {
   package var seconds = 10
   /// How many threads read, 1 to 64.
   package var readers = 2
-  /// Who the ads are for; nil: a few households one after the other.
+  /// Who the ads are for; `select` needs it.
   package var household: Int64?
   /// What the category must contain.
   package var query = ""

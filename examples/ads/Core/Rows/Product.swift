@@ -8,6 +8,8 @@ package struct Product: Record, Hashable {
   package var department: String
   package var brand: String
   package var category: String
+  /// The category in capitals (A–Z): what an ad request's text is looked for in.
+  package var searchText: String
   package var type: String
   /// The campaigns that promote the product, with their bids; see `Offers`.
   package var offers: String
@@ -27,6 +29,7 @@ package struct Product: Record, Hashable {
     department = ""
     brand = ""
     category = ""
+    searchText = ""
     type = ""
     offers = ""
     bidCents = 0
@@ -49,6 +52,7 @@ extension Product {
     department = event.department
     brand = event.brand
     category = event.category
+    searchText = CategoryMatch.capitals(event.category)
     type = event.type
   }
 
