@@ -19,7 +19,7 @@ extension Environment {
     }
     return unsafe Usage(
       bytesUsed: (info.me_last_pgno + 1) * core.pageSize, mapSize: info.me_mapsize,
-      lastTransactionID: info.me_last_txnid,
+      lastTransactionID: lastTransactionID,
       readerSlots: Int(info.me_numreaders))
   }
 

@@ -23,6 +23,8 @@ final class EnvironmentCore: Sendable {
   let durability: Mutex<Environment.Durability>
   /// Set by an input/output error at commit, after which nothing is known about the file's last page.
   let isPoisoned = Atomic<Bool>(false)
+  /// The newest commit that a read transaction was found to see.
+  let confirmedTransaction = Atomic<Int>(0)
   /// The thread that is inside `write`, 0 if none: a second write on it would wait for itself.
   let writingThread = Atomic<UInt>(0)
   /// The first error of the running write transaction, 0 if none: what to tell if a caller swallowed it.
@@ -75,6 +77,20 @@ final class EnvironmentCore: Sendable {
       var information = unsafe MDB_envinfo()
       return unsafe mdb_env_info(pointer, &information) == MDB_SUCCESS ? information : nil
     }
+  }
+
+  /// The last commit that a read transaction begun now sees.
+  ///
+  /// The meta page tells of a commit while it is still being synced, up to milliseconds before readers see it: who
+  /// took that number for seen would miss the commit. So a number that is new is confirmed by a read transaction.
+  func lastTransactionID() -> Int {
+    let known = confirmedTransaction.load(ordering: .relaxed)
+    guard let written = unsafe information?.me_last_txnid, written != known else { return known }
+    guard let slot = try? openReader() else { return known }
+    let seen = unsafe mdb_txn_id(slot.transaction)
+    unsafe mdb_txn_reset(slot.transaction)
+    readers.giveBack(slot)
+    return confirmedTransaction.max(seen, ordering: .relaxed).newValue
   }
 
   func clearStaleReaders() throws(LMDBError) -> Int {

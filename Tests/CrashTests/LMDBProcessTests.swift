@@ -117,6 +117,22 @@ import Testing
     #expect(child.errorCode("put key 5") == "openedReadOnly")
   }
 
+  @Test func thePolledNumberNeverRunsAheadOfWhatAReaderSees() throws {
+    let environment = try open()
+    let child = try LMDBShell()
+    #expect(child("open \(path) readWrite") == "ok")
+    let commits = 100
+    for _ in 0..<commits { child.process.send("put key 10") }
+    let last = environment.lastTransactionID + commits
+    var polled = 0
+    repeat {
+      polled = environment.lastTransactionID
+      let seen = try environment.read { $0.id }
+      #expect(seen >= polled)
+    } while polled < last
+    for _ in 0..<commits { #expect(child.process.readLine() == "ok") }
+  }
+
   @Test func anotherProcessGrowingTheFileBeyondThisMapIsFollowed() throws {
     let environment = try open(.init(mapSize: 1 << 20))
     try put(environment, "small")
