@@ -14,15 +14,15 @@ extension Codec where Value: Record {
   public static func planned() throws(RecordsError) -> Codec {
     let layout = try RecordLayout.of(Value.self)
     let schema = try layout.schema()
-    let encodePlan = EncodePlan(layout, schema: schema)
-    let decodePlan = try DecodePlan(layout, reader: schema, writer: schema, defaults: nil)
+    let (encodePlan, encodeMemory) = EncodePlan.make(layout, schema: schema)
+    let (decodePlan, decodeMemory) = try DecodePlan.make(layout, reader: schema, writer: schema, defaults: nil)
     let wire = WireLayout(schema)
     let isFixed = !wire.isBare && wire.lastEnd < 0
     let defaults = Value.recordDefaults
     return Codec(
       schema: schema, fixedSize: isFixed ? wire.fixedSize : nil,
-      encoding: layout.isPlain ? .plain : .planned(encodePlan),
-      decoding: layout.isPlain && decodePlan.isOneCopy ? .plain : .planned(decodePlan),
+      encoding: layout.isPlain ? .plain : .planned(encodePlan, encodeMemory),
+      decoding: layout.isPlain && decodePlan.isOneCopy ? .plain : .planned(decodePlan, decodeMemory),
       evolve: { writer throws(RecordsError) in
         var bytes: [UInt8]?
         if let defaults {
@@ -30,9 +30,11 @@ extension Codec where Value: Record {
           try unsafe withUnsafePointer(to: defaults) { pointer throws(RecordsError) in
             try unsafe encodePlan.encode(UnsafeRawPointer(pointer), into: &buffer)
           }
+          withExtendedLifetime(encodeMemory) {}
           bytes = buffer.array
         }
-        return .planned(try DecodePlan(layout, reader: schema, writer: writer, defaults: bytes))
+        let (plan, memory) = try DecodePlan.make(layout, reader: schema, writer: writer, defaults: bytes)
+        return .planned(plan, memory)
       })
   }
 }

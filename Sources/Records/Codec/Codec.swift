@@ -5,25 +5,21 @@ public import Bytes
 /// A codec is made once, and then used for many values from any number of threads. Equal values of a record give equal
 /// bytes.
 public struct Codec<Value>: Sendable {
-  @usableFromInline
   typealias Encode = @Sendable (borrowing Value, inout ByteBuffer) throws(RecordsError) -> Void
-  @usableFromInline
   typealias Decode = @Sendable (UnsafeRawBufferPointer) throws(RecordsError) -> Value
 
-  @usableFromInline
   enum Encoding: Sendable {
     /// A value's memory is its bytes.
     case plain
-    case planned(EncodePlan)
+    case planned(EncodePlan, PlanMemory<EncodePlan.Step>)
     case custom(Encode)
   }
 
-  @usableFromInline
   @safe
   enum Decoding: Sendable {
     /// The bytes are a value's memory, whatever they hold. Only types without reference, `Bool` or enum.
     case plain
-    case planned(DecodePlan)
+    case planned(DecodePlan, PlanMemory<DecodePlan.Step>)
     case custom(Decode)
   }
 
@@ -31,8 +27,13 @@ public struct Codec<Value>: Sendable {
   public let schema: Schema
   /// The bytes of every value that this codec writes, if they are the same number for all.
   public let fixedSize: Int?
-  @usableFromInline let encoding: Encoding
-  @usableFromInline let decoding: Decoding
+  let encoding: Encoding
+  let decoding: Decoding
+  // What a value needs of the two, apart: taking it out of them would count references per value.
+  @usableFromInline let isPlainEncoding: Bool
+  @usableFromInline let isPlainDecoding: Bool
+  @usableFromInline let encodePlan: EncodePlan?
+  @usableFromInline let decodePlan: DecodePlan?
   // Makes the decoding of what was written with another schema.
   private let evolve: @Sendable (Schema) throws(RecordsError) -> Decoding
 
@@ -44,6 +45,10 @@ public struct Codec<Value>: Sendable {
     self.fixedSize = fixedSize
     self.encoding = encoding
     self.decoding = decoding
+    if case .plain = encoding { isPlainEncoding = true } else { isPlainEncoding = false }
+    if case .plain = decoding { isPlainDecoding = true } else { isPlainDecoding = false }
+    if case .planned(let plan, _) = encoding { encodePlan = plan } else { encodePlan = nil }
+    if case .planned(let plan, _) = decoding { decodePlan = plan } else { decodePlan = nil }
     self.evolve = evolve
   }
 
@@ -71,13 +76,16 @@ extension Codec {
   ///   own `encode(to:)` throws.
   @inlinable
   public func encode(_ value: borrowing Value, into buffer: inout ByteBuffer) throws(RecordsError) {
-    switch encoding {
-    case .plain: unsafe withUnsafeBytes(of: value) { unsafe buffer.append($0) }
-    case .planned(let plan):
+    if isPlainEncoding {
+      unsafe withUnsafeBytes(of: value) { unsafe buffer.append($0) }
+    } else if let encodePlan {
+      // The plan points into memory that this codec owns.
+      defer { withExtendedLifetime(self) {} }
       try unsafe withUnsafePointer(to: value) { pointer throws(RecordsError) in
-        try unsafe plan.encode(UnsafeRawPointer(pointer), into: &buffer)
+        try unsafe encodePlan.encode(UnsafeRawPointer(pointer), into: &buffer)
       }
-    case .custom(let body): try body(value, &buffer)
+    } else {
+      try encodeCustom(value, &buffer)
     }
   }
 
@@ -87,7 +95,6 @@ extension Codec {
   ///   make it trap.
   @inlinable
   public func decode(_ bytes: UnsafeRawBufferPointer) throws(RecordsError) -> Value {
-    if case .custom(let body) = decoding { return try unsafe body(bytes) }
     return try unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { slot throws(RecordsError) in
       let memory = unsafe slot.baseAddress.unsafelyUnwrapped
       try unsafe initialize(memory, from: bytes)
@@ -103,13 +110,26 @@ extension Codec {
   public func initialize(
     _ memory: UnsafeMutablePointer<Value>, from bytes: UnsafeRawBufferPointer
   ) throws(RecordsError) {
-    switch decoding {
-    case .plain:
+    if isPlainDecoding {
       guard bytes.count == MemoryLayout<Value>.size else { throw wrongSize(bytes.count) }
       unsafe UnsafeMutableRawBufferPointer(start: memory, count: MemoryLayout<Value>.size).copyMemory(from: bytes)
-    case .planned(let plan): try unsafe plan.decode(bytes, into: UnsafeMutableRawPointer(memory))
-    case .custom(let body): try unsafe memory.initialize(to: body(bytes))
+    } else if let decodePlan {
+      defer { withExtendedLifetime(self) {} }
+      try unsafe decodePlan.decode(bytes, into: UnsafeMutableRawPointer(memory))
+    } else {
+      try unsafe decodeCustom(memory, bytes)
     }
+  }
+
+  @usableFromInline
+  func encodeCustom(_ value: borrowing Value, _ buffer: inout ByteBuffer) throws(RecordsError) {
+    if case .custom(let body) = encoding { try body(value, &buffer) }
+  }
+
+  @usableFromInline
+  func decodeCustom(_ memory: UnsafeMutablePointer<Value>, _ bytes: UnsafeRawBufferPointer) throws(RecordsError) {
+    guard case .custom(let body) = decoding else { throw wrongSize(bytes.count) }
+    try unsafe memory.initialize(to: body(bytes))
   }
 
   @usableFromInline
@@ -129,6 +149,7 @@ extension Codec {
   }
 
   /// The value that `bytes` hold.
+  @inlinable
   public func decode(_ bytes: [UInt8]) throws(RecordsError) -> Value {
     try unsafe bytes.span.bytes.withUnsafeBytes { bytes throws(RecordsError) in try unsafe decode(bytes) }
   }

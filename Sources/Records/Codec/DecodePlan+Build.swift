@@ -3,9 +3,9 @@ extension DecodePlan {
   ///
   /// - Parameter defaults: The declared defaults as a record of `reader`, if the type declares any.
   /// - Throws: ``RecordsError`` with code `.incompatibleSchema`, naming the first field that cannot be read.
-  convenience init(
+  static func make(
     _ layout: RecordLayout, reader: Schema, writer: Schema, defaults: [UInt8]?
-  ) throws(RecordsError) {
+  ) throws(RecordsError) -> (DecodePlan, PlanMemory<Step>) {
     guard writer.form == reader.form else {
       throw RecordsError(
         .incompatibleSchema, type: layout.typeName,
@@ -17,16 +17,16 @@ extension DecodePlan {
     var steps: [Step] = []
     for (index, field) in layout.fields.enumerated() {
       if let source = writer.index(bytewise: field.name) {
-        try Self.check(reader.fields[index], reads: writer.fields[source], layout.typeName)
-        let step = Self.step(field, index, wire.slots[source], writer.fields[source])
-        Self.append(step, checks: field, to: &steps)
+        try check(reader.fields[index], reads: writer.fields[source], layout.typeName)
+        let step = step(field, index, wire.slots[source], writer.fields[source])
+        append(step, checks: field, to: &steps)
       } else if defaults != nil {
-        var step = Self.step(field, index, own.slots[index], reader.fields[index])
+        var step = step(field, index, own.slots[index], reader.fields[index])
         step.kind = .general
         step.isDefault = true
         steps.append(step)
       } else if field.isOptional {
-        var step = Self.step(field, index, own.slots[index], reader.fields[index])
+        var step = step(field, index, own.slots[index], reader.fields[index])
         step.kind = .absent
         steps.append(step)
       } else {
@@ -36,7 +36,8 @@ extension DecodePlan {
           advice: "make it optional, or give the type recordDefaults")
       }
     }
-    self.init(layout, steps: steps, wire: wire, defaults: defaults ?? [], defaultsWire: own)
+    let memory = PlanMemory(steps, layout, defaults: defaults ?? [])
+    return (DecodePlan(memory, wire, ofDefaults: own), memory)
   }
 
   private static func check(

@@ -3,7 +3,7 @@ internal import Bytes
 /// The steps that read values of one layout from records written with one schema. Not generic.
 @usableFromInline
 @safe
-final class DecodePlan: Sendable {
+struct DecodePlan: @unchecked Sendable {
   enum Kind: UInt8 {
     case copy, checkBool, optionalFixed, string, optionalString, general, absent
   }
@@ -26,42 +26,41 @@ final class DecodePlan: Sendable {
     var isDefault: Bool
   }
 
-  // Invariant: `steps` points to `count` initialised steps, which never change until deinit frees them.
-  private nonisolated(unsafe) let steps: UnsafeMutablePointer<Step>
+  // Invariant: `memory` outlives every call; the pointers lead into it, and nobody writes there.
+  private let steps: UnsafeMutablePointer<Step>
+  private let fields: UnsafeMutablePointer<RecordLayout.Field>
+  private unowned(unsafe) let owner: PlanMemory<Step>
   private let count: Int
-  let layout: RecordLayout
-  private let wire: WireLayout
-  /// The declared defaults as a record of the reader's own schema; empty if no field needs them.
-  private let defaults: [UInt8]
-  private let defaultsWire: WireLayout
+  private let fixedSize: Int
+  private let lastEnd: Int32
+  private let isBare: Bool
+  private let fixedSizeOfDefaults: Int
 
-  init(_ layout: RecordLayout, steps made: [Step], wire: WireLayout, defaults: [UInt8], defaultsWire: WireLayout) {
-    self.layout = layout
-    self.wire = wire
-    self.defaults = defaults
-    self.defaultsWire = defaultsWire
-    count = made.count
-    unsafe steps = .allocate(capacity: max(made.count, 1))
-    for (index, step) in made.enumerated() { unsafe (steps + index).initialize(to: step) }
+  /// - Parameter ofDefaults: How the declared defaults in `memory` lie: as a record of the reader's own schema.
+  init(_ memory: PlanMemory<Step>, _ wire: WireLayout, ofDefaults: WireLayout) {
+    unsafe steps = memory.steps
+    unsafe fields = memory.fields
+    unsafe owner = memory
+    count = memory.count
+    fixedSize = wire.fixedSize
+    lastEnd = Int32(wire.lastEnd)
+    isBare = wire.isBare
+    fixedSizeOfDefaults = ofDefaults.fixedSize
   }
-
-  deinit { unsafe steps.deallocate() }
 
   /// Whether the whole of a record is copied into memory by one step.
-  var isOneCopy: Bool {
-    unsafe count == 0 || (count == 1 && steps[0].kind == .copy)
-  }
+  var isOneCopy: Bool { unsafe count == 0 || (count == 1 && steps[0].kind == .copy) }
 
   /// Initialises the memory at `target` with the value that `bytes` hold. When it throws, nothing is initialised.
   @usableFromInline
   func decode(_ bytes: UnsafeRawBufferPointer, into target: UnsafeMutableRawPointer) throws(RecordsError) {
     // Empty bytes may come without an address: then any will do, as none of them is read.
     let record = unsafe bytes.baseAddress ?? UnsafeRawPointer(steps)
-    let variable = bytes.count - wire.fixedSize
+    let variable = bytes.count - fixedSize
     guard variable >= 0 else { throw cutShort(bytes.count) }
-    if wire.lastEnd >= 0 {
-      guard unsafe slot(record, Int32(wire.lastEnd)) == variable else { throw unsafe wrongEnd(bytes) }
-    } else if !wire.isBare {
+    if lastEnd >= 0 {
+      guard unsafe slot(record, lastEnd) == variable else { throw unsafe wrongEnd(bytes) }
+    } else if !isBare {
       guard variable == 0 else { throw unsafe wrongEnd(bytes) }
     }
     for index in 0..<count {
@@ -80,7 +79,7 @@ final class DecodePlan: Sendable {
         unsafe memory.storeBytes(of: isNull ? 1 : 0, toByteOffset: size, as: UInt8.self)
         continue
       case .string:
-        if let text = unsafe part(record, variable, step).flatMap({ unsafe makeString($0) }) {
+        if let text = unsafe part(record, variable, fixedSize, step).flatMap({ unsafe makeString($0) }) {
           unsafe memory.initializeMemory(as: String.self, to: text)
           continue
         }
@@ -89,16 +88,21 @@ final class DecodePlan: Sendable {
           unsafe memory.initializeMemory(as: String?.self, to: nil)
           continue
         }
-        if let text = unsafe part(record, variable, step).flatMap({ unsafe makeString($0) }) {
+        if let text = unsafe part(record, variable, fixedSize, step).flatMap({ unsafe makeString($0) }) {
           unsafe memory.initializeMemory(as: String?.self, to: text)
           continue
         }
       case .absent:
-        if unsafe layout.fields[Int(step.field)].initializeNull(in: target) { continue }
+        if unsafe fields[Int(step.field)].initializeNull(in: target) { continue }
       case .general:
         if step.isDefault {
-          if unsafe fromDefaults(step, target) { continue }
-        } else if unsafe general(record, variable, step, target) {
+          let defaults = unsafe owner.defaults
+          if unsafe general(
+            UnsafeRawPointer(defaults), owner.defaultsCount - fixedSizeOfDefaults, fixedSizeOfDefaults, step, target)
+          {
+            continue
+          }
+        } else if unsafe general(record, variable, fixedSize, step, target) {
           continue
         }
       }
@@ -117,94 +121,80 @@ final class DecodePlan: Sendable {
     unsafe record.load(fromByteOffset: Int(step.nullByte), as: UInt8.self) & step.nullMask != 0
   }
 
-  /// A variable field's bytes; `nil` if its ends lie outside the record.
+  /// A variable field's bytes, of the `variable` ones behind the `fixed` ones; `nil` if its ends lie outside them.
   @inline(__always)
-  private func part(_ record: UnsafeRawPointer, _ variable: Int, _ step: Step) -> UnsafeRawBufferPointer? {
+  private func part(
+    _ record: UnsafeRawPointer, _ variable: Int, _ fixed: Int, _ step: Step
+  ) -> UnsafeRawBufferPointer? {
     guard step.wire >= 0 else { return unsafe UnsafeRawBufferPointer(start: record, count: variable) }
     let begin = step.previousEnd < 0 ? 0 : unsafe slot(record, step.previousEnd)
     let end = unsafe slot(record, step.wire)
     guard begin <= end, end <= variable else { return nil }
-    return unsafe UnsafeRawBufferPointer(start: record + wire.fixedSize + begin, count: end - begin)
+    return unsafe UnsafeRawBufferPointer(start: record + fixed + begin, count: end - begin)
   }
 
+  /// A field whose memory is not its stored form, or not that of the writer.
   private func general(
-    _ record: UnsafeRawPointer, _ variable: Int, _ step: Step, _ target: UnsafeMutableRawPointer
+    _ record: UnsafeRawPointer, _ variable: Int, _ fixed: Int, _ step: Step, _ target: UnsafeMutableRawPointer
   ) -> Bool {
-    let field = layout.fields[Int(step.field)]
-    if unsafe step.nullMask != 0 && isNull(record, step) { return unsafe field.initializeNull(in: target) }
+    let field = unsafe fields + Int(step.field)
+    if unsafe step.nullMask != 0 && isNull(record, step) { return unsafe field.pointee.initializeNull(in: target) }
     guard let width = step.source.fixedWidth else {
-      guard let bytes = unsafe part(record, variable, step) else { return false }
-      return unsafe field.initialize(bytes: bytes, in: target)
+      guard let bytes = unsafe part(record, variable, fixed, step) else { return false }
+      return unsafe field.pointee.initialize(bytes: bytes, in: target)
     }
     let start = unsafe record + Int(step.wire)
-    if width > 8 {
-      return unsafe field.initialize(bytes: UnsafeRawBufferPointer(start: start, count: width), in: target)
+    let bits: UInt64
+    switch width {
+    case 1: bits = unsafe UInt64(start.load(as: UInt8.self))
+    case 2: bits = unsafe UInt64(UInt16(littleEndian: start.loadUnaligned(as: UInt16.self)))
+    case 4: bits = unsafe UInt64(UInt32(littleEndian: start.loadUnaligned(as: UInt32.self)))
+    case 8: bits = unsafe UInt64(littleEndian: start.loadUnaligned(as: UInt64.self))
+    default:
+      return unsafe field.pointee.initialize(bytes: UnsafeRawBufferPointer(start: start, count: width), in: target)
     }
-    var bits: UInt64 = 0
-    unsafe withUnsafeMutableBytes(of: &bits) {
-      unsafe $0.copyMemory(from: UnsafeRawBufferPointer(start: start, count: width))
-    }
-    return unsafe field.initialize(bits: field.type.widen(UInt64(littleEndian: bits), from: step.source), in: target)
-  }
-
-  private func fromDefaults(_ step: Step, _ target: UnsafeMutableRawPointer) -> Bool {
-    let variable = defaults.count - defaultsWire.fixedSize
-    return unsafe defaults.withUnsafeBytes { bytes in
-      guard let base = bytes.baseAddress else { return false }
-      let field = layout.fields[Int(step.field)]
-      if unsafe step.nullMask != 0 && isNull(base, step) { return unsafe field.initializeNull(in: target) }
-      if field.type.fixedWidth != nil { return unsafe general(base, variable, step, target) }
-      let begin = step.previousEnd < 0 ? 0 : unsafe slot(base, step.previousEnd)
-      let end = unsafe slot(base, step.wire)
-      guard begin <= end, end <= variable else { return false }
-      return unsafe field.initialize(bytes: bytes.slice(defaultsWire.fixedSize + begin, end - begin), in: target)
-    }
+    let wide = unsafe field.pointee.type.widen(bits, from: step.source)
+    return unsafe field.pointee.initialize(bits: wide, in: target)
   }
 
   /// Ends the life of what the steps before `index` have initialised.
   private func destroy(before index: Int, _ target: UnsafeMutableRawPointer) {
     for earlier in 0..<index where unsafe steps[earlier].kind != .copy && steps[earlier].kind != .checkBool {
-      unsafe layout.fields[Int(steps[earlier].field)].deinitialize(in: target)
+      unsafe fields[Int(steps[earlier].field)].deinitialize(in: target)
     }
   }
 
   private func cutShort(_ count: Int) -> RecordsError {
-    RecordsError(
-      .malformed, type: layout.typeName, offset: count,
-      "\(count) bytes; the fixed part alone has \(wire.fixedSize)", advice: "the data is cut short or damaged")
+    unsafe RecordsError(
+      .malformed, type: owner.layout.typeName, offset: count,
+      "\(count) bytes; the fixed part alone has \(fixedSize)", advice: "the data is cut short or damaged")
   }
 
   private func wrongEnd(_ bytes: UnsafeRawBufferPointer) -> RecordsError {
-    let variable = wire.lastEnd < 0 ? 0 : unsafe bytes.little(UInt32.self, at: wire.lastEnd)
-    return RecordsError(
-      .malformed, type: layout.typeName, offset: wire.lastEnd < 0 ? wire.fixedSize : wire.lastEnd,
-      "\(bytes.count) bytes; by its own account the record has \(wire.fixedSize + Int(variable))",
+    let variable = Int(lastEnd) < 0 ? 0 : unsafe bytes.little(UInt32.self, at: Int(lastEnd))
+    return unsafe RecordsError(
+      .malformed, type: owner.layout.typeName, offset: Int(lastEnd) < 0 ? fixedSize : Int(lastEnd),
+      "\(bytes.count) bytes; by its own account the record has \(fixedSize + Int(variable))",
       advice: "the data is cut short or damaged")
   }
 
   private func failure(_ record: UnsafeRawPointer, _ variable: Int, _ step: Step) -> RecordsError {
-    let field = layout.fields[Int(step.field)]
+    let field = unsafe fields[Int(step.field)]
     let offset: Int
     let reason: String
-    if step.wire >= 0, step.source.fixedWidth == nil, unsafe part(record, variable, step) == nil {
+    if step.wire >= 0, step.source.fixedWidth == nil, unsafe part(record, variable, fixedSize, step) == nil {
       offset = Int(step.wire)
       reason = "the field's end lies outside the record"
     } else if step.source.fixedWidth == nil {
       let begin = step.previousEnd < 0 ? 0 : unsafe slot(record, step.previousEnd)
-      offset = wire.fixedSize + begin
+      offset = fixedSize + begin
       reason = step.source == .string ? "not UTF-8, or no value of the property's type" : "no value of the field's type"
     } else {
       offset = Int(step.wire)
       reason = "no value of the field's type"
     }
-    return RecordsError(
-      .malformed, type: layout.typeName, field: field.name, offset: offset, reason,
+    return unsafe RecordsError(
+      .malformed, type: owner.layout.typeName, field: field.name, offset: offset, reason,
       advice: "the data is damaged, or was written by a program that knows more values")
   }
-}
-
-/// A string of UTF-8 bytes; `nil` if they are not.
-@inline(__always)
-func makeString(_ bytes: UnsafeRawBufferPointer) -> String? {
-  unsafe String(validating: bytes, as: UTF8.self)
 }

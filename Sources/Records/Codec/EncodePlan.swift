@@ -3,7 +3,7 @@ public import Bytes
 /// The steps that write values of one layout. Not generic: the same machine code serves every type.
 @usableFromInline
 @safe
-final class EncodePlan: Sendable {
+struct EncodePlan: @unchecked Sendable {
   enum Kind: UInt8 {
     case copy, optionalFixed, string, optionalString, general
   }
@@ -19,25 +19,28 @@ final class EncodePlan: Sendable {
     var field: Int32
   }
 
-  // Invariant: `steps` points to `count` initialised steps, which never change until deinit frees them.
-  private nonisolated(unsafe) let steps: UnsafeMutablePointer<Step>
+  // Invariant: `memory` outlives every call; `steps` and `fields` point into it, and nobody writes there.
+  private let steps: UnsafeMutablePointer<Step>
+  private let fields: UnsafeMutablePointer<RecordLayout.Field>
   private let count: Int
   private let nullBytes: Int
   private let fixedSize: Int
-  let layout: RecordLayout
 
-  init(_ layout: RecordLayout, schema: Schema) {
-    self.layout = layout
+  /// The plan that writes values of a layout, and the memory to be kept with it.
+  static func make(_ layout: RecordLayout, schema: Schema) -> (EncodePlan, PlanMemory<Step>) {
     let wire = WireLayout(schema)
-    nullBytes = wire.nullBytes
-    fixedSize = wire.fixedSize
-    let made = Self.steps(layout, wire)
-    count = made.count
-    unsafe steps = .allocate(capacity: max(made.count, 1))
-    for (index, step) in made.enumerated() { unsafe (steps + index).initialize(to: step) }
+    let made = steps(layout, wire)
+    let memory = PlanMemory(made, layout)
+    return (EncodePlan(memory, count: made.count, wire), memory)
   }
 
-  deinit { unsafe steps.deallocate() }
+  private init(_ memory: PlanMemory<Step>, count: Int, _ wire: WireLayout) {
+    unsafe steps = memory.steps
+    unsafe fields = memory.fields
+    self.count = count
+    nullBytes = wire.nullBytes
+    fixedSize = wire.fixedSize
+  }
 
   private static func steps(_ layout: RecordLayout, _ wire: WireLayout) -> [Step] {
     var steps: [Step] = []
@@ -89,27 +92,22 @@ final class EncodePlan: Sendable {
           unsafe setNull(record, step)
         }
       case .string:
-        unsafe append(memory.assumingMemoryBound(to: String.self).pointee, to: &buffer)
+        unsafe buffer.append(borrowing: memory.assumingMemoryBound(to: String.self).pointee)
         unsafe record = end(step, start, &buffer)
       case .optionalString:
-        if let text = unsafe memory.assumingMemoryBound(to: String?.self).pointee {
-          append(text, to: &buffer)
-          unsafe record = end(step, start, &buffer)
-        } else {
+        if unsafe memory.assumingMemoryBound(to: String?.self).pointee == nil {
           unsafe setNull(record, step)
-          unsafe record = end(step, start, &buffer)
+        } else {
+          // The payload of an optional lies at its start.
+          unsafe buffer.append(borrowing: memory.assumingMemoryBound(to: String.self).pointee)
         }
+        unsafe record = end(step, start, &buffer)
       case .general:
         unsafe general(step, base, start, &buffer)
         unsafe record = end(step, start, &buffer)
       }
     }
     if buffer.count - start - fixedSize > Int(UInt32.max) { throw tooLarge(start, &buffer) }
-  }
-
-  @inline(__always)
-  private func append(_ text: borrowing String, to buffer: inout ByteBuffer) {
-    buffer.append(utf8: copy text)
   }
 
   @inline(__always)
@@ -132,14 +130,10 @@ final class EncodePlan: Sendable {
 
   /// A field whose memory and stored form differ.
   private func general(_ step: Step, _ base: UnsafeRawPointer, _ start: Int, _ buffer: inout ByteBuffer) {
-    let field = layout.fields[Int(step.field)]
+    let field = unsafe fields + Int(step.field)
     if step.size == 0 {
-      if let converter = field.converter {
-        if unsafe converter.append(base + field.offset, to: &buffer) { return }
-      } else if unsafe field.withBytes(in: base, { unsafe buffer.append($0) }) != nil {
-        return
-      }
-    } else if let bits = unsafe field.bits(in: base) {
+      if unsafe field.pointee.append(in: base, to: &buffer) { return }
+    } else if let bits = unsafe field.pointee.bits(in: base) {
       let record = unsafe buffer.mutableBytes.baseAddress.unsafelyUnwrapped + start + Int(step.wire)
       unsafe withUnsafeBytes(of: bits.littleEndian) { bytes in
         unsafe record.copyMemory(from: bytes.baseAddress.unsafelyUnwrapped, byteCount: Int(step.size))
@@ -157,7 +151,7 @@ final class EncodePlan: Sendable {
     let size = buffer.count - start
     buffer.truncate(to: start)
     return RecordsError(
-      .tooLarge, type: layout.typeName, "a value of \(size) bytes; at most \(UInt32.max) are possible",
+      .tooLarge, "a value of \(size) bytes; at most \(UInt32.max) are possible",
       advice: "store large contents elsewhere and keep a reference")
   }
 }

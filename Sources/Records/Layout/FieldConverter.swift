@@ -88,7 +88,7 @@ struct StringConverter<R: RawRepresentable>: FieldConverter where R.RawValue == 
   }
 
   func store(bytes: UnsafeRawBufferPointer, _ memory: UnsafeMutableRawPointer) -> Bool {
-    guard let text = unsafe String(validating: bytes, as: UTF8.self), let value = R(rawValue: text) else {
+    guard let text = unsafe makeString(bytes), let value = R(rawValue: text) else {
       return false
     }
     unsafe memory.initializeMemory(as: R.self, to: value)

@@ -37,7 +37,7 @@ enum ListCoding {
       let length = unsafe Int(bytes.little(UInt32.self, at: offset))
       offset += 4
       guard length <= bytes.count - offset else { return nil }
-      guard let string = unsafe String(validating: bytes.slice(offset, length), as: UTF8.self) else { return nil }
+      guard let string = unsafe makeString(bytes.slice(offset, length)) else { return nil }
       strings.append(string)
       offset += length
     }

@@ -67,6 +67,12 @@ extension RecordLayout.Field {
     }
   }
 
+  /// Appends what ``withBytes(in:_:)`` gives; false if there is nothing.
+  func append(in base: UnsafeRawPointer, to buffer: inout ByteBuffer) -> Bool {
+    if let converter { return unsafe converter.append(base + offset, to: &buffer) }
+    return unsafe withBytes(in: base) { unsafe buffer.append($0) } != nil
+  }
+
   /// The bits that a value of the type has.
   private var mask: UInt64 { UInt64.max >> UInt64(64 - 8 * (type.fixedWidth ?? 8)) }
 }
@@ -122,7 +128,7 @@ extension RecordLayout.Field {
     if let converter { return unsafe converter.store(bytes: bytes, memory) }
     switch type {
     case .string:
-      guard let text = unsafe String(validating: bytes, as: UTF8.self) else { return false }
+      guard let text = unsafe makeString(bytes) else { return false }
       if isOptional {
         unsafe memory.initializeMemory(as: String?.self, to: text)
       } else {

@@ -24,7 +24,7 @@ struct BoundedReader {
   mutating func nextString(_ count: Int) throws(RecordsError) -> String {
     let start = offset
     let slice = try unsafe nextBytes(count)
-    guard let string = unsafe String(validating: slice, as: UTF8.self) else {
+    guard let string = unsafe makeString(slice) else {
       throw RecordsError(.malformed, offset: start, "\(subject) has a string that is not UTF-8")
     }
     return string
