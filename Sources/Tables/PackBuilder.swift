@@ -89,7 +89,7 @@ struct PackBuilder: ~Copyable {
     unsafe base.initializeMemory(as: UInt8.self, repeating: 0, count: slots * 4)
     for index in 0..<hashes.count {
       let hash = hashes[index]
-      var slot = Int((hash & 0xFFFF_FFFF) * UInt64(slots) >> 32)
+      var slot = Int(((hash & 0xFFFF_FFFF) * UInt64(slots)) >> 32)
       while unsafe base.loadUnaligned(fromByteOffset: slot * 4, as: UInt32.self) != 0 {
         slot += 1
         if slot == slots { slot = 0 }

@@ -127,7 +127,7 @@ public struct PackView {
       if index < count, unsafe self.key(index).compare(key) == 0 { return entry(index) }
       return nil
     }
-    var slot = Int((hash & 0xFFFF_FFFF) * UInt64(tagSlots) >> 32)
+    var slot = Int(((hash & 0xFFFF_FFFF) * UInt64(tagSlots)) >> 32)
     let tag = UInt32(truncatingIfNeeded: hash >> 48)
     while true {
       let cell = word(Self.head + slot * 4)

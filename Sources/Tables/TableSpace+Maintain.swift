@@ -18,6 +18,8 @@ public struct MaintenanceBudget: Sendable {
 
 /// What a call of `maintain` did.
 public struct MaintenanceResult: Sendable, Hashable {
+  public init() {}
+
   /// Bytes written into runs and blocks.
   public var bytesWritten = 0
   /// Whether another call has something to do.
