@@ -78,6 +78,31 @@ final class AppendQueue: Sendable {
     return acceptance
   }
 
+  /// As `accept`, without headers and with nobody waiting: the short way for volume.
+  func enqueue(
+    key: UnsafeRawBufferPointer, hasKey: Bool, value: UnsafeRawBufferPointer, timestamp: Int64, partition: Int?
+  ) throws(EventLogError) -> Acceptance {
+    let (acceptance, mustStart) = state.withLock { state -> (Acceptance?, Bool) in
+      if state.refusal != nil { return (nil, false) }
+      if state.bytes >= limits.maximumBytes { return (.full, wake(&state, true)) }
+      let target = partition ?? state.anyPartition
+      let batch = unsafe (state.open[target] ?? openBatch(target, &state)).pointer
+      let before = unsafe batch.pointee.byteCount
+      unsafe batch.pointee.append(key: key, hasKey: hasKey, value: value, timestamp: timestamp)
+      unsafe batch.pointee.unawaited &+= 1
+      let size = unsafe batch.pointee.byteCount
+      state.bytes &+= size &- before
+      if unsafe size >= limits.batchBytes || batch.pointee.count == OpenBatch.maximumCount {
+        close(target, &state)
+        if partition == nil { state.anyPartition = (target &+ 1) % state.open.count }
+      }
+      return (.accepted, state.bytes >= limits.commitBytes && wake(&state, true))
+    }
+    guard let acceptance else { throw state.withLock { $0.refusal } ?? EventLogError(.closed, "the log was closed") }
+    if mustStart { start() }
+    return acceptance
+  }
+
   private func add(_ record: Record, _ waiter: ((Int) -> AppendWaiter)?, _ state: inout State) {
     let partition = record.partition ?? state.anyPartition
     let batch = state.open[partition] ?? openBatch(partition, &state)
@@ -89,7 +114,6 @@ final class AppendQueue: Sendable {
     if let waiter {
       unsafe batch.pointer.pointee.waiters.append(waiter(index))
     } else {
-      unsafe batch.pointer.pointee.progress = progress
       unsafe batch.pointer.pointee.unawaited += 1
     }
     state.bytes += unsafe batch.pointer.pointee.byteCount - before
@@ -105,7 +129,10 @@ final class AppendQueue: Sendable {
     guard let batch = state.open[partition] else { return }
     state.open[partition] = nil
     state.opened.removeAll { $0 == partition }
-    unsafe batch.pointer.pointee.progress?.submit()
+    if unsafe batch.pointer.pointee.unawaited > 0 {
+      unsafe batch.pointer.pointee.progress = progress
+      progress.submit()
+    }
     state.closed.append(batch)
   }
 

@@ -10,6 +10,7 @@ final class TopicWriter: @unchecked Sendable {
   let state: TopicState
   let queue: AppendQueue
   private let core: LogCore
+  private let starter = Starter()
   private let thread = Mutex<PinnedThread?>(nil)
   private var file: SegmentFile
   private var segments: [SegmentRecord]
@@ -24,22 +25,21 @@ final class TopicWriter: @unchecked Sendable {
     self.segments = segments
     self.tail = tail
     self.producers = producers
-    let start = Starter()
+    let start = starter
     let options = state.core.options
     queue = AppendQueue(
       partitions: state.partitions,
       limits: AppendQueue.Limits(
         maximumBytes: options.maximumPendingBytes, batchBytes: options.batchBytes, commitBytes: options.commitBytes),
       start: { start.run() })
-    start.writer = self
+    start.writer.withLock { $0 = self }
   }
 
-  /// Breaks the circle between queue and writer.
-  // Invariant of `@unchecked Sendable`: set once, in `init`, before the queue is used.
-  private final class Starter: @unchecked Sendable {
-    weak var writer: TopicWriter?
+  /// The circle between queue and writer; `stop` breaks it. (A weak reference would slow down every use of the writer.)
+  private final class Starter: Sendable {
+    let writer = Mutex<TopicWriter?>(nil)
     func run() {
-      guard let writer else { return }
+      guard let writer = writer.withLock({ $0 }) else { return }
       writer.async { writer.cycle() }
     }
   }
@@ -72,6 +72,7 @@ final class TopicWriter: @unchecked Sendable {
       for batch in batches { finish(batch, .failure(reason)) }
       queue.finished(batches, bytes: 0)
     }
+    starter.writer.withLock { $0 = nil }
     state.end(reason)
   }
 

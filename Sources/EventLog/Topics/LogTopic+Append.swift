@@ -1,4 +1,5 @@
 public import Bytes
+import Synchronization
 
 // Every way in checks the record's size before anything of it is written, and returns or resumes after the sync of the
 // commit that holds it. An accepted record is not taken back when the task that appended it is cancelled.
@@ -82,11 +83,14 @@ extension LogTopic {
     key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer, timestamp: Timestamp, partition: Int? = nil
   ) throws(EventLogError) -> Bool {
     let writer = try requireWriter()
-    let record = unsafe try makeRecord(key, value, timestamp, [], partition)
-    switch try writer.queue.accept(record) {
-    case .accepted: return true
-    case .full: return false
-    }
+    let keyCount = unsafe key?.count ?? 0
+    try checkSize(key: keyCount, total: keyCount + value.count)
+    if let partition { try state.check(partition) }
+    let target = unsafe partition ?? key.map { unsafe self.partition(forKey: $0) }
+    let acceptance = unsafe try writer.queue.enqueue(
+      key: key ?? UnsafeRawBufferPointer(start: nil, count: 0), hasKey: key != nil, value: value,
+      timestamp: timestamp.microseconds, partition: target)
+    return acceptance == .accepted
   }
 
   /// Returns when everything enqueued before is durable.
@@ -176,7 +180,7 @@ extension LogTopic {
     if key > RecordFraming.maximumKeyBytes {
       throw .recordTooLarge("a key", size: key, limit: RecordFraming.maximumKeyBytes, topic: name)
     }
-    let limit = options.maximumRecordBytes
+    let limit = state.recordLimit.load(ordering: .relaxed)
     if total > limit { throw .recordTooLarge("a record", size: total, limit: limit, topic: name) }
   }
 

@@ -38,6 +38,8 @@ final class TopicState: Sendable {
   let partitions: Int
   let directory: String
   let core: LogCore
+  /// `options.maximumRecordBytes`, without a lock for every append.
+  let recordLimit: Atomic<Int>
   private let state: Mutex<State>
 
   init(
@@ -48,6 +50,7 @@ final class TopicState: Sendable {
     partitions = record.options.partitions
     directory = core.directory + "/" + name
     self.core = core
+    recordLimit = Atomic(record.options.maximumRecordBytes)
     let ends = tail?.nextOffsets ?? segments.last?.starts ?? []
     let sequence = tail?.nextSequence ?? segments.last?.firstSequence ?? 0
     state = Mutex(
@@ -58,7 +61,10 @@ final class TopicState: Sendable {
 
   var options: TopicOptions {
     get { state.withLock { $0.options } }
-    set { state.withLock { $0.options = newValue } }
+    set {
+      state.withLock { $0.options = newValue }
+      recordLimit.store(newValue.maximumRecordBytes, ordering: .relaxed)
+    }
   }
 
   var mapBytes: Int { core.options.segmentMapBytes ?? options.segmentBytes * 2 + (256 << 20) }
