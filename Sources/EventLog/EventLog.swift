@@ -8,7 +8,7 @@ import Synchronization
 /// called from any thread; those that change topics or open files block for the disk.
 public final class EventLog: Sendable {
   let core: LogCore
-  private let topics = Mutex<[String: LogTopic]>([:])
+  private let topics = Mutex<[String: OpenTopic]>([:])
   private let ending = Mutex<EventLogError?>(nil)
 
   init(core: LogCore) { self.core = core }
@@ -64,7 +64,7 @@ public final class EventLog: Sendable {
   /// - Throws: `unknownTopic`.
   public func topic(_ name: String) throws(EventLogError) -> LogTopic {
     try requireOpen()
-    return try changing { topics throws(EventLogError) in
+    let open = try changing { topics throws(EventLogError) in
       if let topic = topics[name] { return topic }
       guard let topic = try self.load(name) else {
         throw EventLogError(.unknownTopic, "there is no such topic; create it first", topic: name)
@@ -72,6 +72,7 @@ public final class EventLog: Sendable {
       topics[name] = topic
       return topic
     }
+    return LogTopic(self, open)
   }
 
   /// The topic called `name`, created with `options` if it is not there.
@@ -81,14 +82,14 @@ public final class EventLog: Sendable {
   /// - Throws: `topicExists` if its number of partitions is another; `invalidTopic`; `storage`.
   public func topic(_ name: String, _ options: TopicOptions) throws(EventLogError) -> LogTopic {
     try requireOpen()
-    return try changing { topics throws(EventLogError) in
+    let open = try changing { topics throws(EventLogError) in
       var found = topics[name]
       if found == nil { found = try self.load(name) }
       if let found {
-        guard found.partitions == options.partitions else {
+        guard found.state.partitions == options.partitions else {
           throw EventLogError(
             .topicExists,
-            "the topic has \(found.partitions) partitions, not \(options.partitions); the number never changes",
+            "the topic has \(found.state.partitions) partitions, not \(options.partitions); the number never changes",
             topic: name)
         }
         topics[name] = found
@@ -99,6 +100,7 @@ public final class EventLog: Sendable {
       topics[name] = topic
       return topic
     }
+    return LogTopic(self, open)
   }
 
   /// Changes a topic's options, all but the number of partitions; they hold from the next roll or maintenance on.
@@ -145,6 +147,8 @@ public final class EventLog: Sendable {
   }
 
   /// Writes what was accepted, then ends every topic's writer; readers, appenders and waiters get `closed`.
+  ///
+  /// Happens by itself when nobody holds the log or any of its topics, readers and appenders any more.
   public func close() {
     let error = EventLogError(.closed, "the log was closed")
     let isFirst = ending.withLock { ending in
@@ -175,10 +179,10 @@ public final class EventLog: Sendable {
   }
 
   /// The topics that are open now.
-  func openTopics() -> [LogTopic] { topics.withLock { Array($0.values) } }
+  func openTopics() -> [OpenTopic] { topics.withLock { Array($0.values) } }
 
   private func changing<R: Sendable>(
-    _ body: (inout [String: LogTopic]) throws(EventLogError) -> R
+    _ body: (inout [String: OpenTopic]) throws(EventLogError) -> R
   ) throws(EventLogError) -> R {
     let result = topics.withLock { topics -> Result<R, EventLogError> in
       do throws(EventLogError) { return .success(try body(&topics)) } catch { return .failure(error) }
@@ -186,18 +190,19 @@ public final class EventLog: Sendable {
     return try result.get()
   }
 
-  private func load(_ name: String) throws(EventLogError) -> LogTopic? {
+  private func load(_ name: String) throws(EventLogError) -> OpenTopic? {
     let (known, segments) = try core.catalog.load()
     guard let record = known[name] else { return nil }
     return try open(name, record, segments[record.id] ?? [])
   }
 
   private func open(_ name: String, _ record: TopicRecord, _ segments: [SegmentRecord]) throws(EventLogError)
-    -> LogTopic
+    -> OpenTopic
   {
     guard core.isWritable else {
-      return LogTopic(
-        TopicState(name: name, record: record, segments: segments, live: nil, tail: nil, core: core), nil)
+      return OpenTopic(
+        state: TopicState(name: name, record: record, segments: segments, live: nil, tail: nil, core: core), writer: nil
+      )
     }
     guard let live = segments.last, !live.isSealed else {
       throw EventLogError(
@@ -210,15 +215,16 @@ public final class EventLog: Sendable {
     do {
       let (tail, producers) = try file.recover(live)
       let state = TopicState(name: name, record: record, segments: segments, live: file, tail: tail, core: core)
-      return LogTopic(
-        state, TopicWriter(state: state, file: file, segments: segments, tail: tail, producers: producers))
+      return OpenTopic(
+        state: state,
+        writer: TopicWriter(state: state, file: file, segments: segments, tail: tail, producers: producers))
     } catch {
       throw EventLogError(wrapping: error, "finding the end of the log failed", topic: name)
     }
   }
 
   /// Directory, first segment, both synced; then one catalogue transaction makes the topic.
-  private func create(_ name: String, _ options: TopicOptions) throws(EventLogError) -> LogTopic {
+  private func create(_ name: String, _ options: TopicOptions) throws(EventLogError) -> OpenTopic {
     try requireWritable(name)
     let directory = core.directory + "/" + name
     try LogFiles.makeDirectory(directory)

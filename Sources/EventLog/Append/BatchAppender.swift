@@ -17,10 +17,12 @@ public struct BatchAppender: ~Copyable {
   @usableFromInline var anyPartition = 0
   private let commitBytes: Int
   private let topic: String
+  private let log: EventLog
   private let writer: TopicWriter
   private let progress = AppendProgress()
 
-  init(_ writer: TopicWriter, recordsPerBatch: Int, bytesPerBatch: Int, commitBytes: Int) {
+  init(_ log: EventLog, _ writer: TopicWriter, recordsPerBatch: Int, bytesPerBatch: Int, commitBytes: Int) {
+    self.log = log
     self.writer = writer
     self.recordsPerBatch = min(max(recordsPerBatch, 1), OpenBatch.maximumCount)
     self.bytesPerBatch = min(max(bytesPerBatch, 1024), 16 << 20)

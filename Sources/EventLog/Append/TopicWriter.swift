@@ -1,4 +1,5 @@
 import Bytes
+import Glibc
 import LMDB
 import Synchronization
 
@@ -11,6 +12,8 @@ final class TopicWriter: @unchecked Sendable {
   let queue: AppendQueue
   private let core: LogCore
   private let starter = Starter()
+  /// The writer's thread, 0 before its first job.
+  private let ownThread = Atomic<UInt>(0)
   private let thread = Mutex<PinnedThread?>(nil)
   private var file: SegmentFile
   private var segments: [SegmentRecord]
@@ -66,7 +69,12 @@ final class TopicWriter: @unchecked Sendable {
   func stop(_ reason: EventLogError) {
     queue.close(reason)
     queue.kick()
-    thread.withLock { $0 }?.stop()
+    if OwnThread.current == ownThread.load(ordering: .relaxed) {
+      // The last holder of the log let go on this very thread, which cannot wait for itself.
+      cycle()
+    } else {
+      thread.withLock { $0 }?.stop()
+    }
     // What was accepted in the last moment, when the thread took nothing any more.
     while let batches = queue.take(upTo: .max) {
       for batch in batches { finish(batch, .failure(reason)) }
@@ -77,6 +85,7 @@ final class TopicWriter: @unchecked Sendable {
   }
 
   private func cycle() {
+    ownThread.store(OwnThread.current, ordering: .relaxed)
     while let batches = queue.take(upTo: core.options.commitBytes) {
       var bytes = 0
       for batch in batches { bytes += unsafe batch.pointer.pointee.byteCount }
@@ -219,4 +228,9 @@ final class TopicWriter: @unchecked Sendable {
     }
     try LogFiles.syncDirectory(state.directory)
   }
+}
+
+private enum OwnThread {
+  /// The calling thread; never 0.
+  static var current: UInt { UInt(pthread_self()) }
 }

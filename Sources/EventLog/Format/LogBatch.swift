@@ -29,8 +29,7 @@ public struct LogBatch: Sequence {
   @inlinable
   public var byteCount: Int { unsafe records.count }
 
-  @inlinable
-  public var underestimatedCount: Int { count }
+  // `underestimatedCount` stays 0: it is a promise, and damaged framing ends the iteration early.
 
   @inlinable
   public func makeIterator() -> Iterator {

@@ -18,6 +18,8 @@ public final class LogReader {
   }
 
   let state: TopicState
+  /// Keeps the log open.
+  private let log: EventLog?
   let damagePolicy: DamagePolicy
   /// Per partition the next offset to read, −1 where nothing is wanted.
   var nextOffsets: [Int64]
@@ -30,8 +32,9 @@ public final class LogReader {
   // Where the batch iterators tell of framing that does not fit; lives as long as the reader.
   private let fault: UnsafeMutablePointer<Bool>
 
-  init(_ state: TopicState, offsets: [Int: Int64], damage: DamagePolicy) throws(EventLogError) {
+  init(_ state: TopicState, offsets: [Int: Int64], damage: DamagePolicy, log: EventLog? = nil) throws(EventLogError) {
     self.state = state
+    self.log = log
     damagePolicy = damage
     nextOffsets = Array(repeating: -1, count: state.partitions)
     unsafe fault = .allocate(capacity: 1)

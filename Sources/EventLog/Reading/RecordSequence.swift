@@ -9,6 +9,7 @@ public struct RecordSequence: AsyncSequence, Sendable {
   public typealias Element = OwnedRecord
   public typealias Failure = any Error
 
+  let log: EventLog
   let state: TopicState
   let offsets: [Int: Int64]
   let isTailing: Bool

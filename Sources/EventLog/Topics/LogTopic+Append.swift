@@ -11,6 +11,7 @@ extension LogTopic {
   /// - Throws: `recordTooLarge`, `invalidPartition`, `closed`, `topicDeleted`, `readOnly`; `storage`, after which nothing
   ///   of it is in the log and, if `isRetriable`, the next append may succeed; `CancellationError` if it was cancelled
   ///   while waiting for room, before it was accepted.
+  @discardableResult
   public func append(
     key: [UInt8]?, value: [UInt8], timestamp: Timestamp, headers: [LogHeader] = [], partition: Int? = nil
   ) async throws -> LogPosition {
@@ -37,6 +38,7 @@ extension LogTopic {
   /// Appends records, in their order per partition, and returns their positions when all are durable.
   ///
   /// Not atomic: after an error some of them may be in the log.
+  @discardableResult
   public func append(contentsOf records: [NewRecord]) async throws -> [LogPosition] {
     if records.isEmpty { return [] }
     let writer = try requireWriter()
@@ -48,6 +50,7 @@ extension LogTopic {
   }
 
   /// As `append(contentsOf:)`, for plain threads.
+  @discardableResult
   public func appendBlocking(contentsOf records: [NewRecord]) throws -> [LogPosition] {
     if records.isEmpty { return [] }
     let writer = try requireWriter()
@@ -58,6 +61,7 @@ extension LogTopic {
   }
 
   /// As `append`, for plain threads: blocks until it is durable.
+  @discardableResult
   public func appendBlocking(
     key: [UInt8]?, value: [UInt8], timestamp: Timestamp, headers: [LogHeader] = [], partition: Int? = nil
   ) throws -> LogPosition {
@@ -118,7 +122,7 @@ extension LogTopic {
   {
     let writer = try requireWriter()
     return BatchAppender(
-      writer, recordsPerBatch: recordsPerBatch, bytesPerBatch: bytesPerBatch,
+      log, writer, recordsPerBatch: recordsPerBatch, bytesPerBatch: bytesPerBatch,
       commitBytes: state.core.options.commitBytes)
   }
 

@@ -25,14 +25,14 @@ extension LogTopic {
   public func reader(partition: Int, from offset: Int64, damage: LogReader.DamagePolicy = .refuse)
     throws(EventLogError) -> LogReader
   {
-    try LogReader(state, offsets: [partition: offset], damage: damage)
+    try LogReader(state, offsets: [partition: offset], damage: damage, log: log)
   }
 
   /// A reader of several partitions, each from its own offset, in order of arrival.
   public func reader(from offsets: [Int: Int64], damage: LogReader.DamagePolicy = .refuse) throws(EventLogError)
     -> LogReader
   {
-    try LogReader(state, offsets: offsets, damage: damage)
+    try LogReader(state, offsets: offsets, damage: damage, log: log)
   }
 
   /// The records of `partition` from `offset` on as an asynchronous sequence: to the end as it is when iteration
@@ -40,14 +40,14 @@ extension LogTopic {
   public func records(
     partition: Int, from offset: Int64, tailing: Bool = false, damage: LogReader.DamagePolicy = .refuse
   ) -> RecordSequence {
-    RecordSequence(state: state, offsets: [partition: offset], isTailing: tailing, damage: damage)
+    RecordSequence(log: log, state: state, offsets: [partition: offset], isTailing: tailing, damage: damage)
   }
 
   /// The records of several partitions in order of arrival.
   public func records(
     from offsets: [Int: Int64], tailing: Bool = false, damage: LogReader.DamagePolicy = .refuse
   ) -> RecordSequence {
-    RecordSequence(state: state, offsets: offsets, isTailing: tailing, damage: damage)
+    RecordSequence(log: log, state: state, offsets: offsets, isTailing: tailing, damage: damage)
   }
 
   /// The offset of the first record in `partition` with a timestamp at or after `timestamp`; nil if there is none.

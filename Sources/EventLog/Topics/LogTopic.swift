@@ -2,13 +2,16 @@ public import Bytes
 
 /// A topic of an open log: append to it and read from it, from any thread or task.
 public final class LogTopic: Sendable {
+  /// Keeps the log open as long as anybody holds one of its topics.
+  let log: EventLog
   let state: TopicState
   /// Nil in a log opened for reading.
   let writer: TopicWriter?
 
-  init(_ state: TopicState, _ writer: TopicWriter?) {
-    self.state = state
-    self.writer = writer
+  init(_ log: EventLog, _ open: OpenTopic) {
+    self.log = log
+    state = open.state
+    writer = open.writer
   }
 
   public var name: String { state.name }
@@ -27,6 +30,12 @@ public final class LogTopic: Sendable {
     }
     return writer
   }
+}
+
+/// A topic that an open log knows.
+struct OpenTopic: Sendable {
+  let state: TopicState
+  let writer: TopicWriter?
 }
 
 extension TopicState {
