@@ -41,13 +41,17 @@ struct Catalog: Sendable {
   private func checkFormat(isWritable: Bool) throws {
     let found = try environment.read { try setting("format", in: $0) }
     if found == nil && isWritable {
-      try environment.write { try set("format", UInt64(Self.format), in: $0) }
+      try environment.write { try setFormat(Self.format, in: $0) }
     } else if found != UInt64(Self.format) {
       throw EventLogError(
         .unsupportedFormat,
         "the log has format \(found.map(String.init) ?? "none"), this library reads \(Self.format); upgrade it",
         path: environment.path)
     }
+  }
+
+  func setFormat(_ format: UInt32, in transaction: borrowing WriteTransaction) throws {
+    try set("format", UInt64(format), in: transaction)
   }
 
   private func setting(_ name: String, in transaction: borrowing some ReadableTransaction & ~Copyable) throws -> UInt64?

@@ -32,6 +32,7 @@ final class LogCore: Sendable {
       lockDescriptor = -1
     }
     do {
+      try Self.refuseWithoutCatalog(directory)
       catalog = try Catalog.open(in: directory, isWritable: options.access == .readWrite)
       if options.access == .readWrite { try LogFiles.syncDirectory(directory) }
     } catch {
@@ -53,6 +54,18 @@ final class LogCore: Sendable {
         .alreadyOpen, "the log is open for writing already; close it there, or open this one for reading", path: path)
     }
     return descriptor
+  }
+
+  /// Segments without a catalogue are no orphans: removing them would be the end of the log.
+  private static func refuseWithoutCatalog(_ directory: String) throws(EventLogError) {
+    let path = directory + "/" + Catalog.fileName
+    if let size = LogFiles.size(path), size > 0 { return }
+    for topic in LogFiles.names(in: directory) where LogFiles.isDirectory(directory + "/" + topic) {
+      if LogFiles.names(in: directory + "/" + topic).contains(where: { LogFiles.segmentNumber($0) != nil }) {
+        throw EventLogError(
+          .damaged, "there are segments but no catalogue that names them; restore it from a backup", path: path)
+      }
+    }
   }
 
   func close() {
