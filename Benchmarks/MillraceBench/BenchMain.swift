@@ -5,6 +5,10 @@ import Foundation
 struct BenchMain {
   static func main() async {
     do {
+      let arguments = CommandLine.arguments
+      if arguments.count == 4, arguments[1] == RecoveryScenario.victimCommand, let keys = Int(arguments[3]) {
+        return try await RecoveryScenario.victim(arguments[2], keys: keys)
+      }
       let command = try BenchCommand(arguments: Array(CommandLine.arguments.dropFirst()))
       try await perform(command)
     } catch let error as BenchCommand.UsageError {

@@ -50,7 +50,8 @@ struct Stopwatch {
 
   /// The finished measurement of `events` units of work.
   func measurement(
-    _ scenario: String, events: Int, latencies: [Int64]? = nil, settings: [String: String], facts: [String: String] = [:]
+    _ scenario: String, events: Int, latencies: [Int64]? = nil, settings: [String: String],
+    facts: [String: String] = [:]
   ) -> Measurement {
     let (whole, attoseconds) = (ContinuousClock.now - start).components
     let seconds = Double(whole) + Double(attoseconds) * 1e-18
@@ -63,14 +64,14 @@ struct Stopwatch {
 
   private static func processorSeconds() -> Double {
     var usage = rusage()
-    unsafe getrusage(RUSAGE_SELF, &usage)
+    unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
     func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) * 1e-6 }
     return seconds(usage.ru_utime) + seconds(usage.ru_stime)
   }
 
   static func peakResidentMegabytes() -> Int {
     var usage = rusage()
-    unsafe getrusage(RUSAGE_SELF, &usage)
+    unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
     return usage.ru_maxrss / 1024
   }
 }
@@ -83,6 +84,7 @@ func percentiles(_ nanoseconds: [Int64]) -> [String: Double] {
     Double(sorted[min(sorted.count - 1, Int(Double(sorted.count) * fraction))]) / 1000
   }
   return [
-    "p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "p99.9": at(0.999), "max": Double(sorted[sorted.count - 1]) / 1000,
+    "p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "p99.9": at(0.999),
+    "max": Double(sorted[sorted.count - 1]) / 1000,
   ]
 }

@@ -17,7 +17,7 @@ enum StoreFormat {
     guard create else {
       throw StoreError(.notFound, path: folder, detail: "there is no store; check the path")
     }
-    if mkdir(folder, 0o755) != 0 && errno != EEXIST { throw systemError(folder, "create the folder") }
+    if unsafe mkdir(folder, 0o755) != 0 && errno != EEXIST { throw systemError(folder, "create the folder") }
     let others = try entries(of: folder).filter { $0 != StoreLock.fileName }
     guard others.isEmpty else {
       throw StoreError(
@@ -50,7 +50,7 @@ enum StoreFormat {
 
   /// The file's text, nil if there is no file.
   private static func read(_ file: String) throws -> String? {
-    let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+    let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
     if descriptor < 0 {
       if errno == ENOENT { return nil }
       throw systemError(file, "read")
@@ -66,13 +66,13 @@ enum StoreFormat {
   private static func write(_ file: String) throws {
     let text = "format \(version)\nkey-groups \(KeyHash.keyGroups)\n"
     let draft = file + ".new"
-    let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    let descriptor = unsafe open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     if descriptor < 0 { throw systemError(draft, "create") }
     let bytes = Array(text.utf8)
     let written = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
     let isSynced = fsync(descriptor) == 0
     close(descriptor)
-    guard written == bytes.count, isSynced, rename(draft, file) == 0 else { throw systemError(draft, "write") }
+    guard written == bytes.count, isSynced, unsafe rename(draft, file) == 0 else { throw systemError(draft, "write") }
     do { try FileSync.folder(of: file) } catch { throw StoreError(.io, path: file, detail: "sync", cause: error) }
   }
 

@@ -11,7 +11,7 @@ final class StoreLock: Sendable {
   /// - Throws: `alreadyOpen` with the other's process number.
   init(folder: String) throws {
     let file = folder + "/" + StoreLock.fileName
-    descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+    descriptor = unsafe open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
     if descriptor < 0 { throw StoreFormat.systemError(file, "open") }
     if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
       let owner = StoreLock.owner(descriptor)
