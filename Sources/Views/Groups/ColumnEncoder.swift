@@ -159,7 +159,9 @@ struct ColumnEncoder: ~Copyable {
       if width == 2 { buffer.append(UInt16(truncatingIfNeeded: end)) } else { buffer.append(UInt32(end)) }
     }
     fields.heap = buffer.count - fields.start
-    for row in range where unsafe nullCount == 0 || vector.nulls[row] == 0 { unsafe buffer.append(vector.cell(row).bytes) }
+    for row in range where unsafe nullCount == 0 || vector.nulls[row] == 0 {
+      unsafe buffer.append(vector.cell(row).bytes)
+    }
   }
 }
 
@@ -186,7 +188,8 @@ struct EntryFields {
   }
 
   func write(at offset: Int, length: Int, into buffer: inout ByteBuffer) {
-    let bytes = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer.mutableBytes[offset..<offset + GroupLayout.entrySize])
+    let bytes = unsafe UnsafeMutableRawBufferPointer(
+      rebasing: buffer.mutableBytes[offset..<offset + GroupLayout.entrySize])
     unsafe bytes.storeBytes(of: id.littleEndian, toByteOffset: 0, as: UInt32.self)
     unsafe bytes[4] = type
     unsafe bytes[5] = encoding.rawValue

@@ -76,7 +76,9 @@ final class ColumnVector {
       switch column.width {
       case 0: unsafe words.update(repeating: base, count: rows)
       case 1:
-        for row in 0..<rows { unsafe words[row] = unsafe base &+ UInt64(values.load(fromByteOffset: row, as: UInt8.self)) }
+        for row in 0..<rows {
+          unsafe words[row] = unsafe base &+ UInt64(values.load(fromByteOffset: row, as: UInt8.self))
+        }
       case 2:
         for row in 0..<rows {
           unsafe words[row] = unsafe base &+ UInt64(values.loadUnaligned(fromByteOffset: row &* 2, as: UInt16.self))

@@ -26,7 +26,7 @@ package final class ColumnarFormat: BlockFormat {
   }
 
   package func isWhole(_ change: Change) -> Bool {
-    change.isTombstone || change.payload.isEmpty || change.payload[0] != RowChange.Kind.upsert.rawValue
+    unsafe change.isTombstone || change.payload.isEmpty || change.payload[0] != RowChange.Kind.upsert.rawValue
   }
 
   package func combine(_ newer: Change, over older: Change, into buffer: inout ByteBuffer) throws -> Bool {
@@ -42,29 +42,34 @@ package final class ColumnarFormat: BlockFormat {
   ) throws {
     let merger = idle.withLock { $0.popLast() } ?? GroupMerger(schema: schema, family: UInt16(lane))
     let groups = try blocks.map { try group($0, lane) }
-    let decoded = try changes.map { GroupMerger.Change(key: $0.key, change: try RowChange($0)) }
-    try merger.merge(groups, decoded) { first, last, rows, bytes in
-      output.add(first: first, last: last, entries: rows) { $0.append(bytes) }
+    let decoded = try changes.map { unsafe GroupMerger.Change(key: $0.key, change: try RowChange($0)) }
+    unsafe try merger.merge(groups, decoded) { first, last, rows, bytes in
+      unsafe output.add(first: first, last: last, entries: rows) { unsafe $0.append(bytes) }
     }
     if lane == 0 { idle.withLock { $0.append(merger) } }
   }
 
   private func group(_ block: Block, _ lane: Int) throws -> GroupView {
     do {
-      return try VerifiedGroups.shared.group(block.bytes)
+      return unsafe try VerifiedGroups.shared.group(block.bytes)
     } catch {
-      throw TableError(.damaged, place: "view \(schema.name), a group of family \(lane)", detail: error.message)
+      throw damaged(lane, error.message)
     }
   }
 
   package func entryCount(lane: Int, block: Block) -> Int {
-    block.bytes.count >= GroupLayout.headerSize ? GroupView(checked: block.bytes).rows : 0
+    unsafe block.bytes.count >= GroupLayout.headerSize ? GroupView(checked: block.bytes).rows : 0
   }
 
   package func verify(lane: Int, block: Block) throws -> (first: [UInt8], last: [UInt8]) {
-    let group = try GroupCheck.check(block.bytes).self
+    let group: GroupView
+    do {
+      group = unsafe try GroupCheck.check(block.bytes)
+    } catch {
+      throw damaged(lane, error.message)
+    }
     guard group.viewID == schema.definition.id, group.family == UInt16(lane) else {
-      throw ViewError(.damaged, view: schema.name, "a group belongs to view \(group.viewID), family \(group.family)")
+      throw damaged(lane, "it belongs to view \(group.viewID), family \(group.family)")
     }
     var key = ByteBuffer()
     group.appendKey(0, to: &key)
@@ -72,6 +77,12 @@ package final class ColumnarFormat: BlockFormat {
     key.removeAll()
     group.appendKey(group.rows - 1, to: &key)
     return (first, key.array)
+  }
+
+  private func damaged(_ lane: Int, _ detail: String) -> TableError {
+    TableError(
+      .damaged, place: "view \(schema.name), a group of family \(lane)",
+      detail: "\(detail); restore it from a backup or rebuild it by replay")
   }
 }
 
@@ -81,7 +92,7 @@ extension RowChange {
     if change.isTombstone {
       self = .delete
     } else {
-      self = try RowChange(change.payload)
+      self = unsafe try RowChange(change.payload)
     }
   }
 }

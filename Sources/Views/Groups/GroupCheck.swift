@@ -66,7 +66,8 @@ enum GroupCheck {
     for index in 0..<count {
       let end =
         unsafe width == 2
-        ? Int(bytes.little(UInt16.self, at: offset + index * 2)) : Int(bytes.little(UInt32.self, at: offset + index * 4))
+        ? Int(bytes.little(UInt16.self, at: offset + index * 2))
+        : Int(bytes.little(UInt32.self, at: offset + index * 4))
       guard end >= last, heap + end <= limit else { throw damaged("\(what) of a group lie outside") }
       last = end
     }
@@ -78,7 +79,8 @@ enum GroupCheck {
     let at = GroupLayout.headerSize + position * GroupLayout.entrySize
     let id = unsafe bytes.little(UInt32.self, at: at)
     let what = "column \(id)"
-    guard let type = unsafe ColumnType(rawValue: bytes[at + 4]), let encoding = unsafe GroupLayout.Encoding(rawValue: bytes[at + 5])
+    guard let type = unsafe ColumnType(rawValue: bytes[at + 4]),
+      let encoding = unsafe GroupLayout.Encoding(rawValue: bytes[at + 5])
     else { throw damaged("\(what) of a group has an unknown type or encoding") }
     let start = unsafe Int(bytes.little(UInt32.self, at: at + 8))
     let end = unsafe start + Int(bytes.little(UInt32.self, at: at + 12))

@@ -62,7 +62,8 @@ struct GroupWriter: ~Copyable {
     let entry = GroupLayout.headerSize + position * GroupLayout.entrySize
     let start = UInt32(buffer.count)
     unsafe buffer.append(old.group.slice(old.start, old.length))
-    let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer.mutableBytes[entry..<entry + GroupLayout.entrySize])
+    let target = unsafe UnsafeMutableRawBufferPointer(
+      rebasing: buffer.mutableBytes[entry..<entry + GroupLayout.entrySize])
     unsafe target.copyMemory(from: old.entryBytes)
     patch(start, at: entry + 8)
   }

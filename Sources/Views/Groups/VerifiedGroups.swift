@@ -26,8 +26,8 @@ final class VerifiedGroups: Sendable {
 
   /// The group in `bytes`, checked if it was not before.
   func group(_ bytes: UnsafeRawBufferPointer) throws(ViewError) -> GroupView {
-    guard unsafe bytes.count >= GroupLayout.headerSize else { return try unsafe GroupCheck.check(bytes) }
-    let address = unsafe UInt64(UInt(bitPattern: bytes.baseAddress))
+    guard bytes.count >= GroupLayout.headerSize else { return try unsafe GroupCheck.check(bytes) }
+    let address = UInt64(UInt(bitPattern: bytes.baseAddress))
     let mixed = address &* 0x9E37_79B9_7F4A_7C15
     let place = Int(truncatingIfNeeded: mixed >> 49)
     let content = unsafe UInt64(bytes.little(UInt32.self, at: 4)) << 32 | UInt64(truncatingIfNeeded: bytes.count)

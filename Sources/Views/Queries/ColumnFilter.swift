@@ -8,26 +8,17 @@ final class ColumnFilter {
   private let codes = UnsafeMutablePointer<UInt8>.allocate(capacity: 1 << 16)
 
   deinit {
-    for unsafe mask in unsafe masks { unsafe mask.deallocate() }
+    for unsafemask in unsafe masks { unsafe mask.deallocate() }
     unsafe ordered.deallocate()
     unsafe codes.deallocate()
-  }
-
-  /// What a filter needs to know of the columns of a group.
-  struct Source {
-    let rows: Int
-    /// The column at a position of the schema; nil if the group was written before it existed.
-    let column: (Int) -> GroupColumn?
-    /// The decoded column at a position of the schema.
-    let vector: (Int) -> ColumnVector
   }
 
   /// What statistics alone say of a condition.
   enum Verdict { case all, none, some }
 
-  /// Writes the answer into `mask`, of at least as many bytes as rows.
-  func evaluate(_ condition: Condition, _ source: Source, depth: Int = 0, into mask: UnsafeMutablePointer<UInt8>) {
-    let rows = source.rows
+  /// Writes the answer for every row of the segment's group into `mask`.
+  func evaluate(_ condition: Condition, _ source: Segment, depth: Int = 0, into mask: UnsafeMutablePointer<UInt8>) {
+    let rows = source.group?.rows ?? 0
     switch condition {
     case .always(let answer): unsafe mask.update(repeating: answer ? 1 : 0, count: rows)
     case .compare(let column, let comparison, let literal):
@@ -60,13 +51,13 @@ final class ColumnFilter {
   }
 
   private func compare(
-    _ column: Int, _ comparison: Condition.Comparison, _ literal: Condition.Literal, _ source: Source,
+    _ column: Int, _ comparison: Condition.Comparison, _ literal: Condition.Literal, _ source: Segment,
     _ mask: UnsafeMutablePointer<UInt8>
   ) {
     if literal.type.storage == .bytes || literal.owned.cell.isNull {
       return unsafe perValue(column, source, mask) { Condition.holds($0, comparison, literal) }
     }
-    let rows = source.rows
+    let rows = source.group?.rows ?? 0
     switch Self.verdict(source.column(column), comparison, literal) {
     case .all: return unsafe mask.update(repeating: 1, count: rows)
     case .none: return unsafe mask.update(repeating: 0, count: rows)
@@ -124,12 +115,16 @@ final class ColumnFilter {
 
   /// Asks once per dictionary entry where there is one, else once per row.
   private func perValue(
-    _ position: Int, _ source: Source, _ mask: UnsafeMutablePointer<UInt8>, _ holds: (Cell) -> Bool
+    _ position: Int, _ source: Segment, _ mask: UnsafeMutablePointer<UInt8>, _ holds: (Cell) -> Bool
   ) {
-    let rows = source.rows
+    let rows = source.group?.rows ?? 0
     if let column = source.column(position), column.encoding == .dictionaryBytes {
-      for code in 0..<column.dictionaryCount { unsafe codes[code] = unsafe holds(Cell(bytes: column.dictionary(code))) ? 1 : 0 }
-      for row in 0..<rows { unsafe mask[row] = unsafe codes[Int(column.number(column.width, at: column.values + row * column.width))] }
+      for code in 0..<column.dictionaryCount {
+        unsafe codes[code] = unsafe holds(Cell(bytes: column.dictionary(code))) ? 1 : 0
+      }
+      for row in 0..<rows {
+        unsafe mask[row] = unsafe codes[Int(column.number(column.width, at: column.values + row * column.width))]
+      }
       guard column.nullCount > 0 else { return }
       let null: UInt8 = holds(.null) ? 1 : 0
       for row in 0..<rows where column.isNull(row) { unsafe mask[row] = null }

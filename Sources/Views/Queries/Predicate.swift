@@ -116,18 +116,34 @@ extension Condition {
   }
 }
 
-extension Condition: CustomStringConvertible {
-  package var description: String {
+extension Condition {
+  /// The condition in words, with the columns' names.
+  package func description(_ schema: ViewSchema) -> String {
+    func name(_ position: Int) -> String { schema.columns[position].definition.name }
     switch self {
-    case .always(let answer): "\(answer)"
-    case .compare(let column, let comparison, let literal): "#\(column) \(comparison) \(literal.value)"
+    case .always(let answer): return "\(answer)"
+    case .compare(let column, let comparison, let literal):
+      return "\(name(column)) \(comparison.sign) \(literal.value)"
     case .isOneOf(let column, let literals):
-      "#\(column) is one of \(literals.map(\.value.description).joined(separator: ", "))"
-    case .hasPrefix(let column, let literal): "#\(column) begins with \(literal.value)"
-    case .contains(let column, let literal): "#\(column) contains \(literal.value)"
-    case .and(let left, let right): "(\(left) and \(right))"
-    case .or(let left, let right): "(\(left) or \(right))"
-    case .not(let inner): "not \(inner)"
+      return "\(name(column)) is one of \(literals.map(\.value.description).joined(separator: ", "))"
+    case .hasPrefix(let column, let literal): return "\(name(column)) begins with \(literal.value)"
+    case .contains(let column, let literal): return "\(name(column)) contains \(literal.value)"
+    case .and(let left, let right): return "(\(left.description(schema)) and \(right.description(schema)))"
+    case .or(let left, let right): return "(\(left.description(schema)) or \(right.description(schema)))"
+    case .not(let inner): return "not \(inner.description(schema))"
+    }
+  }
+}
+
+extension Condition.Comparison {
+  var sign: String {
+    switch self {
+    case .equal: "=="
+    case .notEqual: "!="
+    case .less: "<"
+    case .lessOrEqual: "<="
+    case .greater: ">"
+    case .greaterOrEqual: ">="
     }
   }
 }

@@ -33,7 +33,7 @@ package final class RowCursor {
 
   func setKey(_ key: UnsafeRawBufferPointer) {
     keyBuffer.removeAll()
-    keyBuffer.append(key)
+    unsafe keyBuffer.append(key)
     hasKey = true
   }
 
@@ -52,13 +52,13 @@ package final class RowCursor {
       group.appendKey(row, to: &keyBuffer)
       hasKey = true
     }
-    return keyBuffer.bytes
+    return unsafe keyBuffer.bytes
   }
 
   /// The value of the column at `position`; byte values live as long as the transaction, those of the primary key until
   /// the cursor moves.
   package func cell(_ position: Int) throws(ViewError) -> Cell {
-    if position == 0 { return try KeyCoding.cell(of: key, schema.columns[0].type) }
+    if position == 0 { return unsafe try KeyCoding.cell(of: key, schema.columns[0].type) }
     if changes.isEmpty, let group {
       guard let column = group.column(id: schema.columnID(position), hint: position - 1) else {
         return schema.columns[position].initialDefault.cell

@@ -79,6 +79,13 @@ enum KeyCoding {
     key.truncate(to: key.count - 2)
   }
 
+  /// Appends the bytes with which entries of values begin that begin with `cell`.
+  static func appendPrefix(_ cell: Cell, to key: inout ByteBuffer) {
+    KeyEncoding.appendPresent(to: &key)
+    unsafe KeyEncoding.appendPart(cell.bytes.slice(0, min(Int(cell.count), keptBytes)), to: &key)
+    key.truncate(to: key.count - 2)
+  }
+
   /// Whether other values share the bytes that the index keeps of `cell`, out of order.
   private static func isPrefixOnly(_ cell: Cell, _ type: ColumnType) -> Bool {
     unsafe !cell.isNull && type.storage == .bytes && cell.bytes.count > keptBytes

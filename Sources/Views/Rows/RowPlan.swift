@@ -28,13 +28,17 @@ package final class RowPlan: Sendable {
   private let mask: [UInt8]
 
   /// - Throws: `unknownColumn` or `schemaMismatch` naming the property that has no fitting column in `schema`.
-  package init(layout: RecordLayout, schema: ViewSchema) throws(ViewError) {
+  ///
+  /// - Parameter columnNames: the columns of properties, by index of the field, where they do not have its name.
+  package init(
+    layout: RecordLayout, schema: ViewSchema, columnNames: [Int: String] = [:]
+  ) throws(ViewError) {
     self.layout = layout
     self.schema = schema
     var steps: [Step] = []
     var key: Step?
     for (index, field) in layout.fields.enumerated() {
-      let position = try schema.position(named: field.name)
+      let position = try schema.position(named: columnNames[index] ?? field.name)
       let column = schema.columns[position]
       guard let type = ColumnType(field.type), column.type == type,
         field.isOptional == column.definition.isOptional
@@ -57,9 +61,28 @@ package final class RowPlan: Sendable {
     }
     self.key = key
     self.steps = steps.sorted { $0.id < $1.id }
-    var mask = [UInt8](repeating: 0, count: Int((self.steps.last?.id ?? 0) >> 3) + (steps.isEmpty ? 0 : 1))
+    mask = Self.mask(self.steps)
+  }
+
+  /// The mask of the columns of `steps`.
+  static func mask(_ steps: [Step]) -> [UInt8] {
+    var mask = [UInt8](repeating: 0, count: (steps.map { Int($0.id >> 3) + 1 }.max() ?? 0))
     for step in steps { mask[Int(step.id >> 3)] |= 1 << UInt8(step.id & 7) }
-    self.mask = mask
+    return mask
+  }
+
+  /// The canonical bytes of a primary key given by value.
+  ///
+  /// - Throws: `invalidQuery` if the value is none of the key's type.
+  package func keyBytes(_ value: ColumnValue) throws(ViewError) -> [UInt8] {
+    guard let converted = value.converted(to: key.type), !converted.isNull else {
+      throw ViewError(
+        .invalidQuery, view: schema.name, column: schema.definition.key.name, "\(value) is no \(key.type)")
+    }
+    var buffer = ByteBuffer(capacity: 32)
+    let owned = OwnedCell(converted)
+    withExtendedLifetime(owned) { KeyCoding.append(owned.cell, key.type, to: &buffer) }
+    return buffer.array
   }
 
   /// The step of the property that a key path names.
@@ -180,9 +203,11 @@ package final class RowPlan: Sendable {
       done = unsafe layout.fields[step.field].initializeNull(in: row)
     } else {
       switch step.type {
-      case .float: done = unsafe layout.fields[step.field].initialize(bits: UInt64(Float(cell.real).bitPattern), in: row)
+      case .float:
+        done = unsafe layout.fields[step.field].initialize(bits: UInt64(Float(cell.real).bitPattern), in: row)
       case .uint64: done = unsafe layout.fields[step.field].initialize(bits: cell.word ^ (1 << 63), in: row)
-      case .string, .bytes, .uuid, .opaque: done = unsafe layout.fields[step.field].initialize(bytes: cell.bytes, in: row)
+      case .string, .bytes, .uuid, .opaque:
+        done = unsafe layout.fields[step.field].initialize(bytes: cell.bytes, in: row)
       default: done = unsafe layout.fields[step.field].initialize(bits: cell.word, in: row)
       }
     }

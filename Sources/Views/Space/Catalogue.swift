@@ -1,5 +1,5 @@
 internal import Bytes
-package import LMDB
+internal import LMDB
 
 /// All views of a store as one commit has them. Immutable.
 package final class Catalogue: Sendable {
@@ -38,16 +38,18 @@ enum CatalogueStore {
   private static func head<T: ReadableTransaction & ~Copyable>(
     _ database: Database, in transaction: borrowing T
   ) throws -> (version: UInt64, nextView: UInt32) {
-    guard let bytes = try headKey.withUnsafeBytes({ try transaction.get(database, $0) }) else { return (0, 1) }
+    guard let bytes = unsafe try headKey.withUnsafeBytes({ unsafe try transaction.get(database, $0) }) else {
+      return (0, 1)
+    }
     guard bytes.count == 20 else { throw DefinitionCoding.damaged }
-    let format = bytes.little(UInt32.self, at: 0)
+    let format = unsafe bytes.little(UInt32.self, at: 0)
     guard format <= Self.format else {
       throw ViewError(.newerFormat, "the view catalogue has format \(format); update the library")
     }
-    guard bytes.little(UInt32.self, at: 16) == CRC32C.checksum(bytes.slice(0, 16)) else {
+    guard unsafe bytes.little(UInt32.self, at: 16) == CRC32C.checksum(bytes.slice(0, 16)) else {
       throw DefinitionCoding.damaged
     }
-    return (bytes.little(UInt64.self, at: 4), bytes.little(UInt32.self, at: 12))
+    return unsafe (bytes.little(UInt64.self, at: 4), bytes.little(UInt32.self, at: 12))
   }
 
   static func load<T: ReadableTransaction & ~Copyable>(
@@ -57,9 +59,9 @@ enum CatalogueStore {
     var schemas: [ViewSchema] = []
     try transaction.withCursor(database) { cursor in
       let first = key(0)
-      var isThere = try first.withUnsafeBytes { try cursor.seek(atLeast: $0) }
-      while isThere, cursor.key.count == 5, cursor.key[0] == UInt8(ascii: "v") {
-        schemas.append(ViewSchema(try DefinitionCoding.decode(cursor.value)))
+      var isThere = unsafe try first.withUnsafeBytes { unsafe try cursor.seek(atLeast: $0) }
+      while isThere, unsafe cursor.key.count == 5, unsafe cursor.key[0] == UInt8(ascii: "v") {
+        unsafe schemas.append(ViewSchema(try DefinitionCoding.decode(cursor.value)))
         isThere = try cursor.next()
       }
     }
@@ -78,17 +80,17 @@ enum CatalogueStore {
     let key = key(id)
     if let definition {
       let bytes = DefinitionCoding.encode(definition)
-      try key.withUnsafeBytes { key in
-        try bytes.withUnsafeBytes { try transaction.put(database, key: key, value: $0, .upsert) }
+      unsafe try key.withUnsafeBytes { key in
+        unsafe try bytes.withUnsafeBytes { unsafe try transaction.put(database, key: key, value: $0, .upsert) }
       }
     } else {
-      _ = try key.withUnsafeBytes { try transaction.delete(database, key: $0) }
+      _ = unsafe try key.withUnsafeBytes { unsafe try transaction.delete(database, key: $0) }
     }
     var head = ByteBuffer(capacity: 32)
     head.append(format)
     head.append(catalogue.version + 1)
     head.append(max(catalogue.nextView, id + 1))
-    head.append(CRC32C.checksum(head.bytes))
-    try headKey.withUnsafeBytes { try transaction.put(database, key: $0, value: head.bytes, .upsert) }
+    unsafe head.append(CRC32C.checksum(head.bytes))
+    unsafe try headKey.withUnsafeBytes { unsafe try transaction.put(database, key: $0, value: head.bytes, .upsert) }
   }
 }

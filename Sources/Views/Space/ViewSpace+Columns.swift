@@ -1,4 +1,5 @@
 public import LMDB
+internal import Tables
 
 /// Changes of a view's columns. Each is one catalogue write: no row is touched, whatever the number of rows.
 extension ViewSpace {
