@@ -34,12 +34,15 @@ struct EpochMachine {
   /// Whether that epoch is durable: the run is over.
   var isFinished: Bool { isFinal && committed == begun }
 
+  /// Whether the next barrier must wait for subtasks or for the writer, which ring when they are done.
+  private var isBusy: Bool { outstanding > 0 || begun - committed >= Self.longestQueue }
+
   /// When to look at the clock again.
-  var nextDue: Int64 { isFinal ? .max : due }
+  var nextDue: Int64 { isFinal || isBusy ? .max : due }
 
   /// The epoch whose barrier is to be sent now, or nil. `activity` counts records and whatever else changes something.
   mutating func begin(now: Int64, activity: Int) -> UInt64? {
-    guard !isFinal, outstanding == 0, begun - committed < Self.longestQueue else { return nil }
+    guard !isFinal, !isBusy else { return nil }
     let isExhausted = ended.count == parallelism
     if isExhausted || wantsStop {
       end = isExhausted && drains ? .drain : .stop

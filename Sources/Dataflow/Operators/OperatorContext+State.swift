@@ -4,9 +4,16 @@ public import Records
 import Tables
 
 extension OperatorContext {
-  /// The backing of the state called `name` in the store's own tables.
+  /// The backing of the state called `name` in the store's own tables. Its schema is written down if it is new.
+  ///
+  /// - Throws: `RecordsError`, naming the field, if what is stored cannot be read as `Value`.
+  @inlinable
   public func stateBacking<Value: Record>(_ name: String, of _: Value.Type) throws -> any KeyedBacking<Value> {
-    try TableBacking(try table(of: name), checkpoints.tables, try Value.recordCodec())
+    let table = try table(of: name)
+    let codec = try Value.recordCodec()
+    let space = checkpoints.tables
+    let state = try checkpoints.write { try StateTable(name, in: table, codec: codec, space: space, in: $0) }
+    return StateTableBacking(state, snapshot: snapshot)
   }
 
   /// Fills `index` with the namespaces (times) of the state called `name` and their keys, of this subtask's key groups.

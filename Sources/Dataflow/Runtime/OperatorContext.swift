@@ -21,6 +21,9 @@ public final class OperatorContext {
   /// The memory that each keyed state may take, in bytes, before it evicts what is committed.
   public let stateMemory: Int
 
+  /// The view of the state file that all states of the subtask read through.
+  public let snapshot: StateSnapshot
+
   private let times: OperatorTimes
   private let stateTables: [String: TableID]
   private let register: (any CheckpointParticipant) -> Void
@@ -40,6 +43,7 @@ public final class OperatorContext {
     self.initialWatermark = initialWatermark
     self.batchSize = builder.run.options.batchSize
     self.stateMemory = builder.run.options.stateMemory
+    self.snapshot = builder.snapshot
     self.times = times
     self.stateTables = builder.run.recovered.tables
     self.register = register

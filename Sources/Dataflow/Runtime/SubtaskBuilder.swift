@@ -5,6 +5,7 @@ import Bytes
 final class SubtaskBuilder {
   let run: RunContext
   let subtask: Int
+  let snapshot: StateSnapshot
   /// By node: the receivers of those who read it.
   private var readers: [NodeID: [Any]] = [:]
   private(set) var regions: [Region]
@@ -14,6 +15,7 @@ final class SubtaskBuilder {
   init(_ run: RunContext, subtask: Int) {
     self.run = run
     self.subtask = subtask
+    snapshot = StateSnapshot(run.checkpoints.environment)
     regions = (0..<run.regions.count).map { _ in Region() }
   }
 
