@@ -101,7 +101,8 @@ import Testing
     }
     for parallelism in [4, 1, 3] {
       let driver = try JobDriver(
-        job, checkpoints: store.checkpoints, options: RunOptions(parallelism: parallelism, checkpoints: .everyRecords(1)))
+        job, checkpoints: store.checkpoints,
+        options: RunOptions(parallelism: parallelism, checkpoints: .everyRecords(1)))
       try driver.runUntilIdle()
       driver.crash()
       #expect(sink.committed == [])
