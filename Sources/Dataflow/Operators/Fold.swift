@@ -16,11 +16,11 @@ extension KeyedStream {
     fold(
       OperatorDescription(
         kind: "fold", name: name, keepsKeys: true, isTerminal: true, states: [StateDeclaration(name, .value)]),
-      backing: { context in try context.stateBacking(name, of: Value.self) }, onError: onError
-    ) { _, _, value, element in
-      if value == nil { value = initial }
-      try update(&value!, element)
-    }
+      backing: { context in try context.stateBacking(name, of: Value.self) }, onError: onError,
+      { _, _, value, element in
+        if value == nil { value = initial }
+        try update(&value!, element)
+      })
   }
 
   /// As `fold(_:initial:)` with an initial value that knows the key.
@@ -32,11 +32,11 @@ extension KeyedStream {
     fold(
       OperatorDescription(
         kind: "fold", name: name, keepsKeys: true, isTerminal: true, states: [StateDeclaration(name, .value)]),
-      backing: { context in try context.stateBacking(name, of: Value.self) }, onError: onError
-    ) { keys, index, value, element in
-      if value == nil { value = try initial(keys.decoded(Key.self, at: index)) }
-      try update(&value!, element)
-    }
+      backing: { context in try context.stateBacking(name, of: Value.self) }, onError: onError,
+      { keys, index, value, element in
+        if value == nil { value = try initial(keys.decoded(Key.self, at: index)) }
+        try update(&value!, element)
+      })
   }
 
   /// Joins each key's records two by two into one. Emits what each record led to.
@@ -48,10 +48,10 @@ extension KeyedStream {
     fold(
       OperatorDescription(
         kind: "reduce", name: name, keepsKeys: true, isTerminal: true, states: [StateDeclaration(name, .value)]),
-      backing: { context in try context.stateBacking(name, of: Element.self) }, onError: onError
-    ) { _, _, value, element in
-      if let soFar = value { value = try combine(soFar, element) } else { value = element }
-    }
+      backing: { context in try context.stateBacking(name, of: Element.self) }, onError: onError,
+      { _, _, value, element in
+        if let soFar = value { value = try combine(soFar, element) } else { value = element }
+      })
   }
 
   /// The fold beneath: over state that may lie anywhere, as in a view.

@@ -17,8 +17,7 @@ public final class MemorySource<Element: Sendable>: Source {
 
   public let name: String
   let state: Mutex<State>
-  /// Positions that were reported durable, per partition; for tests of the promise.
-  let durable = Mutex<[Int64]>([])
+  private let durable = Mutex<[Int64]>([])
 
   public init(_ name: String, partitions: Int = 1) {
     self.name = name
@@ -41,6 +40,9 @@ public final class MemorySource<Element: Sendable>: Source {
   public func endPositions() throws -> [Int64] { state.withLock { $0.partitions.map { Int64($0.count) } } }
 
   public func ensureDurable(_ positions: [Int64]) throws { durable.withLock { $0 = positions } }
+
+  /// The positions that were made durable last, one per partition.
+  public var durablePositions: [Int64] { durable.withLock { $0 } }
 
   public func open(_ request: SourceRequest) throws -> MemoryReader<Element> {
     let counts = state.withLock { state in
