@@ -72,7 +72,7 @@ struct GroupView: BitwiseCopyable {
   private func lowerBound(word rest: UnsafeRawBufferPointer) -> (row: Int, found: Bool) {
     let shift = UInt64(64 - 8 * suffixLength)
     var wanted: UInt64 = 0
-    for unsafebyte in unsafe rest { wanted = wanted << 8 | UInt64(byte) }
+    for index in 0..<rest.count { wanted = unsafe wanted << 8 | UInt64(rest[index]) }
     var low = 0
     var high = rows
     while low < high {

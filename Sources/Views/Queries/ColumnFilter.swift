@@ -8,7 +8,7 @@ final class ColumnFilter {
   private let codes = UnsafeMutablePointer<UInt8>.allocate(capacity: 1 << 16)
 
   deinit {
-    for unsafemask in unsafe masks { unsafe mask.deallocate() }
+    for index in unsafe masks.indices { unsafe masks[index].deallocate() }
     unsafe ordered.deallocate()
     unsafe codes.deallocate()
   }
