@@ -4,9 +4,10 @@ import Glibc
 alarm(300)
 let arguments = CommandLine.arguments.dropFirst()
 switch arguments.first {
+case "files": FileSteps.run()
 case "lmdb": LMDBShell().run()
 case "lmdb-commits": LMDBCommits.run(Array(arguments.dropFirst()))
 default:
-  Child.say("unknown subcommand; known: lmdb, lmdb-commits")
+  Child.say("unknown subcommand; known: files, lmdb, lmdb-commits")
   exit(64)
 }

@@ -108,11 +108,23 @@ static uint32_t file_of(int fd, int is_new) {
   ssize_t size = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1);
   if (size <= 0 || file_count == MAX_FILES) return 0;
   path[size] = 0;
-  if (!below_root(path)) return 0;
+  // A file without a name is gone at a crash, whatever is written to it.
+  if (!below_root(path) || status.st_nlink == 0) return 0;
   files[file_count++] = (struct identity){status.st_dev, status.st_ino};
   uint32_t flags = (is_new ? IS_NEW : 0) | (S_ISDIR(status.st_mode) ? IS_FOLDER : 0);
   append_text(FILE_SEEN, file_count, flags, (uint64_t)status.st_size, path, (size_t)size);
   return file_count;
+}
+
+// The place of the entry for what `path` names, NULL if it is unknown.
+static struct identity *entry_of(const char *path) {
+  struct stat status;
+  if (syscall(SYS_newfstatat, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) != 0) return NULL;
+  if (!S_ISDIR(status.st_mode) && status.st_nlink > 1) return NULL;
+  for (uint32_t i = file_count; i-- > 0;) {
+    if (files[i].device == status.st_dev && files[i].inode == status.st_ino) return &files[i];
+  }
+  return NULL;
 }
 
 // The error that was ordered for this call, -1 if none.
@@ -320,7 +332,12 @@ static int change_name(uint32_t kind, int folder, const char *name, int new_fold
     is_known = absolute(new_folder, new_name, text + size + 1);
     if (is_known) size += 1 + strlen(text + size + 1);
   }
+  // What loses its last name gives its inode number back, for another file to get it.
+  struct identity *gone = NULL;
+  if (is_known && kind == RENAME) gone = entry_of(text + strlen(text) + 1);
+  if (is_known && (kind == UNLINK || kind == REMOVE_FOLDER)) gone = entry_of(text);
   int code = (int)syscall(call, a, b, c, d, e), error = errno;
+  if (code == 0 && gone) *gone = (struct identity){0, 0};
   if (code == 0 && is_known) append_text(kind, 0, 0, 0, text, size);
   pthread_mutex_unlock(&mutex);
   errno = error;

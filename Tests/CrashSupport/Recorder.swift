@@ -5,7 +5,7 @@ import Synchronization
 /// Records what a child does to the files below a folder: the library of `Tests/CrashRecorder`, preloaded into it.
 public struct Recorder: Sendable {
   public struct CompilerFailure: Error {
-    public var status: Int32
+    public var ending: ChildProcess.Ending
   }
 
   /// An error that the library makes the child meet.
@@ -57,14 +57,14 @@ public struct Recorder: Sendable {
         .appendingPathComponent("../CrashRecorder/recorder.c").standardized.path
       let path = FileManager.default.temporaryDirectory
         .appendingPathComponent("millrace-recorder-\(ProcessInfo.processInfo.processIdentifier).so").path
-      let compiler = Process()
-      compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      compiler.arguments = [
-        "cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread", "-o", path, source,
-      ]
-      try compiler.run()
-      compiler.waitUntilExit()
-      guard compiler.terminationStatus == 0 else { throw CompilerFailure(status: compiler.terminationStatus) }
+      // Not Foundation's Process: it notices the end by a descriptor that children started meanwhile inherit.
+      let compiler = try ChildProcess(
+        "/usr/bin/env",
+        [
+          "cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread", "-o", path, source,
+        ])
+      let ending = compiler.wait()
+      guard ending == .exited(0) else { throw CompilerFailure(ending: ending) }
       removeAtExit(path)
       compiled = path
       return path
