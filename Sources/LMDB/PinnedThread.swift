@@ -8,6 +8,9 @@ public final class PinnedThread: Sendable {
   private final class Queue: Sendable {
     private let jobs = Mutex<(waiting: [@Sendable () -> Void], isStopped: Bool)>(([], false))
     private let wake = Semaphore()
+    private let thread = Atomic<UInt>(0)
+
+    var isCurrentThread: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
     /// Returns false when the queue takes nothing any more.
     func add(_ job: @escaping @Sendable () -> Void) -> Bool {
@@ -26,6 +29,7 @@ public final class PinnedThread: Sendable {
     }
 
     func run() {
+      thread.store(UInt(pthread_self()), ordering: .relaxed)
       while true {
         let (batch, isStopped) = jobs.withLock { jobs in
           defer { jobs.waiting = [] }
@@ -60,8 +64,13 @@ public final class PinnedThread: Sendable {
   @discardableResult
   public func async(_ job: @escaping @Sendable () -> Void) -> Bool { queue.add(job) }
 
-  /// Runs `body` after everything given before and waits for it. Not from this very thread: it would wait for itself.
+  /// Runs `body` after everything given before and waits for it.
+  ///
+  /// - Throws: what `body` throws; `badHandle` once stopped, and on this very thread, which would wait for itself.
   public func sync<R: Sendable>(_ body: @escaping @Sendable () throws -> R) throws -> R {
+    if queue.isCurrentThread {
+      throw LMDBError(.badHandle, path: "", operation: "wait for the writer thread on itself")
+    }
     let done = Semaphore()
     let result = Mutex<Result<R, any Error>?>(nil)
     let taken = queue.add {
@@ -77,9 +86,10 @@ public final class PinnedThread: Sendable {
     return try outcome.get()
   }
 
-  /// Runs what was given before, ends the thread and waits for its end.
+  /// Runs what was given before, ends the thread and waits for its end (not on the thread itself, which ends later).
   public func stop() {
     queue.stop()
+    if queue.isCurrentThread { return }
     if !isJoined.exchange(true, ordering: .relaxed) { ended.wait() }
   }
 }
