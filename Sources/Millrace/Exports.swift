@@ -3,4 +3,4 @@
 @_exported public import Dataflow
 @_exported public import EventLog
 @_exported public import Records
-//VIEWS @_exported public import Views
+@_exported public import Views

@@ -4,8 +4,7 @@ public import EventLog
 import LMDB
 import Synchronization
 import Tables
-
-//VIEWS public import Views
+import Views
 
 /// One directory with everything: the log, the jobs' state, the views.
 ///
@@ -62,7 +61,7 @@ public final class Store: Sendable {
   let environment: Environment
   let tables: TableSpace
   let checkpoints: CheckpointStore
-  //VIEWS let viewSpace: ViewSpace
+  let viewSpace: ViewSpace
   let outbox: Outbox
   private let lock: StoreLock?
   private let isClosed = Atomic<Bool>(false)
@@ -94,7 +93,7 @@ public final class Store: Sendable {
     log = try EventLog.open(at: path + "/" + Store.logFolder, logOptions)
     tables = try TableSpace(environment: environment)
     checkpoints = try CheckpointStore(environment: environment, tables: tables)
-    //VIEWS viewSpace = try ViewSpace(environment: environment, tables: tables)
+    viewSpace = try ViewSpace(environment: environment, tables: tables)
     outbox = try Outbox(checkpoints, log)
     // What a crash left between a checkpoint and its topics goes out now.
     if isWriter { outbox.wake() }
@@ -103,7 +102,7 @@ public final class Store: Sendable {
   static let stateFile = "state.mdb"
   static let logFolder = "log"
   static let databases =
-    TableSpace.databases + CheckpointStore.databases + OutboxKeys.databases
+    TableSpace.databases + CheckpointStore.databases + ViewSpace.databases + OutboxKeys.databases
     + TopicCatalogue.databases
 
   /// Waits for what was accepted to be written and ends the store's threads. Jobs must have ended. Happens by itself

@@ -1,0 +1,45 @@
+public import Dataflow
+public import Records
+public import Views
+
+extension KeyedStream {
+  /// Folds each key's records, in order, into the row of that key: the view is the state. Emits each row that a record
+  /// led to.
+  ///
+  /// The stream must be keyed by the view's primary key. The job owns the columns of `Row` in this view.
+  ///
+  /// - Parameters:
+  ///   - initial: the row that a key begins with; it must set the primary key to the key it is given.
+  ///   - onError: what becomes of a record on which `update` throws; its change is undone.
+  @inlinable
+  @discardableResult
+  public func fold<Row: Record, Key: KeyEncodable & ColumnConvertible>(
+    into view: View<Row>, initial: @escaping @Sendable (Key) throws -> Row, onError: ErrorPolicy = .fail,
+    _ update: @escaping @Sendable (inout Row, Element) throws -> Void
+  ) -> Stream<Row> {
+    fold(
+      OperatorDescription(
+        kind: "fold into view", name: "view \(view.name)", keepsKeys: true, isTerminal: true,
+        owned: view.ownedResources),
+      backing: { context in view.backing(context, keyedBy: Key.self) }, onError: onError
+    ) { keys, index, row, element in
+      var changed = try row ?? initial(keys.decoded(Key.self, at: index))
+      row = nil
+      try update(&changed, element)
+      row = changed
+    }
+  }
+}
+
+extension View {
+  /// What a writer of every column of `Row` owns.
+  @usableFromInline
+  var ownedResources: [String] { definition.columns.map { "view:\(name)/\($0.name)" } }
+
+  @usableFromInline
+  func backing<Key: KeyEncodable & ColumnConvertible>(
+    _ context: OperatorContext, keyedBy _: Key.Type
+  ) -> any KeyedBacking<Row> {
+    ViewBacking(self, context.environment, ViewKeys(self, Key.self))
+  }
+}
