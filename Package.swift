@@ -45,12 +45,33 @@ let package = Package(
     .executableTarget(
       name: "MillraceBench", dependencies: ["Millrace"], path: "Benchmarks/MillraceBench",
       swiftSettings: settings),
+    .target(
+      name: "AdsCore", dependencies: ["Millrace"], path: "examples/ads/Core", swiftSettings: settings),
     .executableTarget(
-      name: "Ads", dependencies: ["Millrace"], path: "examples/ads/Sources",
-      swiftSettings: settings),
-    .testTarget(name: "BytesTests", dependencies: ["Bytes"], swiftSettings: testSettings),
-    .testTarget(name: "LMDBTests", dependencies: ["LMDB"], swiftSettings: testSettings),
-    .testTarget(name: "RecordsTests", dependencies: ["Records", "Bytes"], swiftSettings: testSettings),
-    .testTarget(name: "TablesTests", dependencies: ["Tables", "LMDB", "Bytes"], swiftSettings: testSettings),
+      name: "Ads", dependencies: ["AdsCore"], path: "examples/ads/Command", swiftSettings: settings),
+
+    // What the crash tests use: a child process that does the work and dies, and what drives it.
+    .target(name: "CrashSupport", path: "Tests/CrashSupport", swiftSettings: testSettings),
+    .executableTarget(
+      name: "CrashChild", dependencies: ["CrashSupport", "LMDB", "Millrace", "AdsCore"], path: "Tests/CrashChild",
+      swiftSettings: testSettings),
+
+    tests("Bytes", ["Bytes"]),
+    tests("LMDB", ["LMDB", "CrashSupport", "CrashChild"]),
+    tests("Records", ["Bytes", "Records"]),
+    tests("Tables", ["Bytes", "LMDB", "Tables"]),
+    tests("EventLog", ["Bytes", "LMDB", "EventLog"]),
+    tests("Dataflow", ["Bytes", "LMDB", "Records", "Tables", "Dataflow"]),
+    tests("Views", ["Bytes", "LMDB", "Records", "Tables", "Views"]),
+    tests("Millrace", ["Millrace", "LMDB", "Tables"]),
+    tests("MillraceCLI", ["MillraceCLI", "Millrace"]),
+    tests("Ads", ["AdsCore", "Millrace"]),
+    tests("Crash", ["CrashSupport", "CrashChild", "LMDB", "Millrace", "AdsCore"]),
+    tests("House", []),
   ]
 )
+
+/// The test target of `module`.
+func tests(_ module: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: module + "Tests", dependencies: dependencies, swiftSettings: testSettings)
+}

@@ -17,12 +17,12 @@ extension KeyedStream {
     into view: View<Row>, initial: @escaping @Sendable (Key) throws -> Row, onError: ErrorPolicy = .fail,
     _ update: @escaping @Sendable (inout Row, Element) throws -> Void
   ) -> Stream<Row> {
-    fold(
-      OperatorDescription(
-        kind: "fold into view", name: "view \(view.name)", keepsKeys: true, isTerminal: true,
-        owned: view.ownedResources),
-      backing: { context in view.backing(context, keyedBy: Key.self) }, onError: onError
-    ) { keys, index, row, element in
+    let description = OperatorDescription(
+      kind: "fold into view", name: "view \(view.name)", keepsKeys: true, isTerminal: true, owned: view.ownedResources)
+    let backing: @Sendable (OperatorContext) throws -> any KeyedBacking<Row> = { context in
+      view.backing(context, keyedBy: Key.self)
+    }
+    return fold(description, backing: backing, onError: onError) { keys, index, row, element in
       var changed = try row ?? initial(keys.decoded(Key.self, at: index))
       row = nil
       try update(&changed, element)

@@ -51,7 +51,7 @@ final class ViewBacking<Row: Record>: KeyedBacking {
 
   func seal(_ changes: StateChanges<Row>) throws -> any SealedPart {
     let collected = ViewChanges(view)
-    try unsafe changes.forEach { _, key, row in
+    try unsafe changes.visit { _, key, row in
       try unsafe keys.withViewKey(key) { key in
         if let row {
           try unsafe collected.upsert(row, keyBytes: key)
