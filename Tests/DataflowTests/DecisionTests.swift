@@ -104,3 +104,21 @@ import Testing
     #expect(exponential.restarts == 5)
   }
 }
+
+/// Memory: what cannot be evicted before a commit hurries the checkpoint and holds the input back.
+@Suite struct MemoryTests {
+  @Test(arguments: [1, 2]) func aSmallBudgetIsKeptByMoreCheckpoints(parallelism: Int) throws {
+    let store = try TestStore()
+    let source = MemorySource<Int64>("numbers", partitions: 2)
+    for number in 0..<20_000 { source.append(Int64(number), at: .at(0), partition: number % 2) }
+    let job = try Job("job") { flow in
+      _ = flow.from(source).keyed(by: { $0 }).fold("sum", initial: Int64(0)) { $0 += $1 }
+    }
+    let runner = JobRunner(
+      job, checkpoints: store.checkpoints,
+      options: RunOptions(mode: .toEnd, parallelism: parallelism, checkpoints: .atEnd, batchSize: 500, stateMemory: 1))
+    #expect(try runner.runBlocking() == .stopped)
+    #expect(try #require(runner.metrics).checkpoints.count > 3)
+    #expect(runner.metrics?.named("sum")?.recordsIn == 20_000)
+  }
+}

@@ -16,6 +16,7 @@ final class EpochCoordinator: Sendable {
   private let committed: Atomic<UInt64>
   private let aborted = Atomic<Bool>(false)
   private let activity = Atomic<Int>(0)
+  private let isHurried = Atomic<Bool>(false)
   private let bells: [Doorbell]
   private let checkpoints: CheckpointStore
   private let lane = CommitLane()
@@ -60,14 +61,23 @@ final class EpochCoordinator: Sendable {
   /// Counts what a checkpoint would have to keep.
   func noteActivity(_ count: Int) { activity.add(count, ordering: .relaxed) }
 
+  /// Memory is short: the next barrier should not wait for its time.
+  func hurry() {
+    if !isHurried.exchange(true, ordering: .relaxed) { bells[0].ring() }
+  }
+
   // MARK: What drives it
 
   /// Sends a barrier if one is due; returns when to call again.
   @discardableResult
   func tick(now: Int64) -> Int64 {
     let (epoch, next) = state.withLock { state in
-      let epoch = state.machine.begin(now: now, activity: activity.load(ordering: .relaxed))
-      if let epoch { state.begunAt[epoch] = now }
+      let epoch = state.machine.begin(
+        now: now, activity: activity.load(ordering: .relaxed), isHurried: isHurried.load(ordering: .relaxed))
+      if let epoch {
+        state.begunAt[epoch] = now
+        isHurried.store(false, ordering: .relaxed)
+      }
       return (epoch, state.machine.nextDue)
     }
     if let epoch {
@@ -105,6 +115,8 @@ final class EpochCoordinator: Sendable {
     do {
       checkpoints.submit(try gather(whole.seals, epoch, whole.end))
     } catch { fail(error) }
+    // Who keeps the time may think of the next barrier again.
+    bells[0].ring()
   }
 
   private func gather(_ seals: [SubtaskSeal], _ number: UInt64, _ end: EpochEnd) throws -> SealedEpoch {

@@ -41,11 +41,14 @@ struct EpochMachine {
   var nextDue: Int64 { isFinal || isBusy ? .max : due }
 
   /// The epoch whose barrier is to be sent now, or nil. `activity` counts records and whatever else changes something.
-  mutating func begin(now: Int64, activity: Int) -> UInt64? {
+  /// `isHurried`: memory is short, so it should not be long.
+  mutating func begin(now: Int64, activity: Int, isHurried: Bool = false) -> UInt64? {
     guard !isFinal, !isBusy else { return nil }
     let isExhausted = ended.count == parallelism
     if isExhausted || wantsStop {
       end = isExhausted && drains ? .drain : .stop
+    } else if isHurried && activity != activityAtLast {
+      due = trigger.interval.map { now + $0 } ?? .max
     } else if let records = trigger.records {
       if activity - activityAtLast < records { return nil }
     } else if let interval = trigger.interval {

@@ -91,14 +91,11 @@ extension KeyedStream {
           context.counters.received(batch.count)
           var collector = Collector<Value>(capacity: batch.count, keys: batch.count)
           do {
-            try state.update(
-              batch.keys, 0..<batch.count, recover: { _, error in try onError.handle(error, context) }
-            ) { index, value in
+            try state.update(batch.keys, 0..<batch.count, onError, context) { index, value in
               try update(batch.keys, index, &value, batch[index])
               if let result = value {
-                let first = collector.begin(at: batch.timestamp(index))
-                collector.append(result)
-                collector.takeKey(of: batch.keys, at: index, from: first)
+                collector.append(result, at: batch.timestamp(index))
+                collector.batch.keys.append(from: batch.keys, at: index)
               }
             }
           } catch { throw context.failure(error) }

@@ -10,6 +10,9 @@ final class StateParticipant<Value>: CheckpointParticipant {
   func seal(epoch: UInt64) throws -> [any SealedPart] { try state.seal().map { [$0] } ?? [] }
 
   @usableFromInline
+  var isOverBudget: Bool { state.isOverBudget }
+
+  @usableFromInline
   func committed(epoch: UInt64) throws { try state.noticeCommits() }
 }
 

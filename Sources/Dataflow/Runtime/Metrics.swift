@@ -33,8 +33,6 @@ public struct CheckpointMetrics: Sendable, Hashable {
   public var count = 0
   /// Attempts to commit that failed.
   public var failures = 0
-  /// Bytes that the committed epochs gave to the state file.
-  public var bytes = 0
   /// From barrier to commit, of the last one, in microseconds.
   public var lastDuration: Int64 = 0
   /// The longest of them.

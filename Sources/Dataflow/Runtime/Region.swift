@@ -22,6 +22,9 @@ final class Region {
   /// Whether something that it feeds has no room: nothing should begin here.
   var isBlocked: Bool { outlets.contains { $0.isBlocked } }
 
+  /// Whether a state of it holds more than it may until the next commit.
+  var isOverBudget: Bool { participants.contains { $0.participant.isOverBudget } }
+
   /// Seals everybody and sends the barrier on.
   func seal(_ epoch: UInt64) throws -> [any SealedPart] {
     var parts: [any SealedPart] = []

@@ -29,11 +29,14 @@ final class Subtask {
   private var end = EpochEnd.goesOn
   private var saidExhausted = false
   private var turn = 0
+  /// Whether this subtask looks whether a barrier is due: one is enough for the clock, counted records come anywhere.
+  private let keepsTime: Bool
 
   init(_ run: RunContext, index: Int) throws {
     self.run = run
     self.index = index
     coordinator = run.coordinator
+    keepsTime = index == 0 || run.options.checkpoints.records != nil
     let builder = SubtaskBuilder(run, subtask: index)
     try builder.build()
     regions = builder.regions
@@ -53,9 +56,9 @@ final class Subtask {
     if end != .goesOn && unsealed == 0 {
       return coordinator.isFinished ? .finished : .idle(until: .max)
     }
-    let nextBarrier = index == 0 ? coordinator.tick(now: now) : .max
+    let nextBarrier = keepsTime ? coordinator.tick(now: now) : .max
     var worked = try passBarrier()
-    for entry in inlets.reversed() where !regions[entry.region].isBlocked {
+    for entry in inlets.reversed() where mayWork(regions[entry.region]) {
       if try entry.inlet.step() { worked = true }
       if let aligned = entry.inlet.aligned {
         try sealRegion(entry.region, aligned)
@@ -75,6 +78,15 @@ final class Subtask {
   func close() {
     for source in sources { source.close() }
     for region in regions { region.close() }
+  }
+
+  /// Whether a region may take another batch: there is room behind it and in its memory.
+  private func mayWork(_ region: Region) -> Bool {
+    if region.isBlocked { return false }
+    guard region.isOverBudget else { return true }
+    // Only a commit makes room. Until its barrier has passed the region must go on, or there will be none.
+    coordinator.hurry()
+    return region.sealed < coordinator.begunEpoch || region.sealed == coordinator.committedEpoch
   }
 
   /// The sources' part of a barrier: nothing that they deliver from now on belongs to the epoch.
@@ -113,7 +125,7 @@ final class Subtask {
   }
 
   private func poll(_ now: Int64) throws -> Bool {
-    guard end == .goesOn, !sources.isEmpty, !regions[0].isBlocked else { return false }
+    guard end == .goesOn, !sources.isEmpty, mayWork(regions[0]) else { return false }
     for _ in sources.indices {
       let source = sources[turn]
       turn = turn + 1 == sources.count ? 0 : turn + 1

@@ -12,7 +12,7 @@ public final class MemorySource<Element: Sendable>: Source {
 
   struct State {
     var partitions: [[Entry]]
-    var wakers: [@Sendable () -> Void] = []
+    var wakers: [ObjectIdentifier: @Sendable () -> Void] = [:]
   }
 
   public let name: String
@@ -28,7 +28,7 @@ public final class MemorySource<Element: Sendable>: Source {
   public func append(_ element: Element, at time: Timestamp, key: [UInt8] = [], partition: Int = 0) {
     let wakers = state.withLock { state in
       state.partitions[partition].append(Entry(element: element, time: time, key: key))
-      return state.wakers
+      return Array(state.wakers.values)
     }
     for wake in wakers { wake() }
   }
@@ -45,10 +45,7 @@ public final class MemorySource<Element: Sendable>: Source {
   public var durablePositions: [Int64] { durable.withLock { $0 } }
 
   public func open(_ request: SourceRequest) throws -> MemoryReader<Element> {
-    let counts = state.withLock { state in
-      state.wakers.append(request.wake)
-      return state.partitions.map(\.count)
-    }
+    let counts = state.withLock { $0.partitions.map(\.count) }
     for partition in request.partitions {
       guard (0...Int64(counts[partition.index])).contains(partition.start) else {
         throw DataflowError(
@@ -56,7 +53,9 @@ public final class MemorySource<Element: Sendable>: Source {
           "position \(partition.start) of partition \(partition.index) is outside 0…\(counts[partition.index])")
       }
     }
-    return MemoryReader(self, request)
+    let reader = MemoryReader(self, request)
+    state.withLock { $0.wakers[ObjectIdentifier(reader)] = request.wake }
+    return reader
   }
 }
 
@@ -72,6 +71,8 @@ public final class MemoryReader<Element: Sendable>: SourceReader {
     self.request = request
     positions = request.partitions.map { Int($0.start) }
   }
+
+  public func close() { source.state.withLock { $0.wakers[ObjectIdentifier(self)] = nil } }
 
   public func poll(into output: inout SourceBatch<Element>, limit: Int) throws {
     for _ in positions.indices {
