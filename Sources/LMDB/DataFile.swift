@@ -34,20 +34,28 @@ struct DataFile: ~Copyable {
     let flags = isWriter ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDONLY | O_CLOEXEC
     let descriptor = unsafe Glibc.open(path, flags, 0o644)
     if descriptor < 0 { throw LMDBError(returnCode: errno, path: path, operation: "open") }
-    guard let resolved = unsafe realpath(path, nil) else {
+    guard let resolved = Self.resolve(path) else {
       let code = errno
       Glibc.close(descriptor)
       throw LMDBError(returnCode: code, path: path, operation: "open")
     }
     self.path = path
-    self.resolvedPath = unsafe String(cString: resolved)
-    unsafe free(resolved)
+    self.resolvedPath = resolved
     self.descriptor = descriptor
     self.isWriter = isWriter
     if access != .sealed {
       while flock(descriptor, isWriter ? LOCK_EX : LOCK_SH) != 0 && errno == EINTR {}
     }
   }
+
+  private static func resolve(_ path: String) -> String? {
+    guard let resolved = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(resolved) }
+    return unsafe String(cString: resolved)
+  }
+
+  /// Where LMDB keeps the locks of the file at `path`, which need not exist.
+  static func lockPath(of path: String) -> String { (resolve(path) ?? path) + "-lock" }
 
   deinit { Glibc.close(descriptor) }
 

@@ -80,8 +80,9 @@ public final class Environment: Sendable {
   /// Opens the file at `path` (and `path`-lock beside it), or joins the environment of this process that has it open.
   ///
   /// Checks before mapping that the file is as long as its contents, and frees reader slots of dead processes. A new
-  /// file is durable, with its entry in the folder, when this returns. Symbolic links are followed; hard links are told
-  /// apart by LMDB's lock file, so never open one file under two names in two processes.
+  /// file is durable, with its entry in the folder, when this returns. Symbolic links are followed; hard links
+  /// have a lock file each, so never open one file under two names in two processes. Who removes a file removes its
+  /// `-lock` file, too, before another takes the name.
   ///
   /// - Throws: `notFound`, `permissionDenied`, `truncated`, `versionMismatch`, `readOnlyFileSystem`, `diskFull`, …
   public static func open(at path: String, _ options: Options = Options()) throws(LMDBError) -> Environment {

@@ -14,7 +14,9 @@ extension EnvironmentCore {
       try LMDB.check(unsafe mdb_env_stat(pointer, &statistics), path, "open")
       if options.access != .sealed { try LMDB.check(unsafe mdb_reader_check(pointer, nil), path, "check readers") }
       return unsafe EnvironmentCore(
-        path: path, identity: try file.identity(), options: options, pointer: pointer,
+        path: path, identity: try file.identity(),
+        lockIdentity: options.access == .sealed ? nil : FileIdentity(path: file.resolvedPath + "-lock"),
+        options: options, pointer: pointer,
         pageSize: Int(statistics.ms_psize))
     } catch {
       unsafe mdb_env_close(pointer)

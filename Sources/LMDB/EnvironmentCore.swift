@@ -8,6 +8,8 @@ final class EnvironmentCore: Sendable {
   /// As given at the first open.
   let path: String
   let identity: FileIdentity
+  /// Of the lock file, nil without one.
+  let lockIdentity: FileIdentity?
   let options: Environment.Options
   // Invariant: set once at open, closed by the registry after the last handle's end; LMDB's environment functions
   // may be called from any thread, those that look into the map while `readers` keeps it in place.
@@ -31,10 +33,12 @@ final class EnvironmentCore: Sendable {
   let firstWriteFailure = Atomic<Int32>(0)
 
   init(
-    path: String, identity: FileIdentity, options: Environment.Options, pointer: OpaquePointer, pageSize: Int
+    path: String, identity: FileIdentity, lockIdentity: FileIdentity?, options: Environment.Options,
+    pointer: OpaquePointer, pageSize: Int
   ) {
     self.path = path
     self.identity = identity
+    self.lockIdentity = lockIdentity
     self.options = options
     unsafe self.pointer = unsafe pointer
     self.pageSize = pageSize

@@ -29,6 +29,7 @@ final class EnvironmentRegistry: Sendable {
           entries[identity]?.handles += 1
           return .success(entry.core)
         }
+        if options.access != .sealed { try Self.refuseSharedLockFile(path, entries) }
         let core = try EnvironmentCore.open(path, options)
         entries[core.identity] = Entry(core: core, handles: 1)
         return .success(core)
@@ -44,6 +45,16 @@ final class EnvironmentRegistry: Sendable {
       throw error
     }
     return core
+  }
+
+  /// A file that replaced one still open here would share its lock file, and closing either would drop the locks of both.
+  private static func refuseSharedLockFile(_ path: String, _ entries: [FileIdentity: Entry]) throws(LMDBError) {
+    guard let lock = FileIdentity(path: DataFile.lockPath(of: path)) else { return }
+    if entries.values.contains(where: { $0.core.lockIdentity == lock }) {
+      throw LMDBError(
+        .badHandle, path: path, operation: "open",
+        detail: "this process still has the file open that had this name before; close it first")
+    }
   }
 
   /// Ends one handle; the last one closes the environment.

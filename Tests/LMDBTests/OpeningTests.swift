@@ -60,6 +60,22 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: link + "-lock"))
   }
 
+  @Test func aFileThatReplacedAnOpenOneIsRefusedUntilThatIsClosed() throws {
+    let path = folder.file("a.mdb")
+    do { try TestDatabase(folder.file("b.mdb")).put("new") }
+    do {
+      let store = try TestDatabase(path)
+      try store.put("old")
+      try FileManager.default.removeItem(atPath: path)
+      #expect(code { _ = try TestDatabase(path) } == .badHandle)
+      try FileManager.default.copyItem(atPath: folder.file("b.mdb"), toPath: path)
+      let error = #expect(throws: LMDBError.self) { _ = try TestDatabase(path) }
+      #expect(error?.description.contains("close it first") == true)
+      #expect(try store.size("old") == 10)
+    }
+    #expect(try TestDatabase(path).size("new") == 10)
+  }
+
   @Test func databasesAreOpenedWhileAnotherThreadWrites() throws {
     let path = folder.file("a.mdb")
     let store = try TestDatabase(path)
