@@ -60,12 +60,18 @@ extension DecodePlan {
   private static func step(
     _ field: RecordLayout.Field, _ index: Int, _ slot: WireLayout.Slot, _ source: Schema.Field
   ) -> Step {
-    var step = Step(
+    var step = unsafe Step(
       kind: .general, nullMask: slot.nullBit < 0 ? 0 : 1 << UInt8(slot.nullBit % 8),
       nullByte: Int32(max(slot.nullBit, 0) / 8), wire: Int32(slot.offset), previousEnd: Int32(slot.previousEnd),
       memory: Int32(field.offset), size: Int32(field.type.fixedWidth ?? 0), field: Int32(index), source: source.type,
+      converter: field.converter.map { unsafe .passUnretained($0) },
       isDefault: false)
-    guard source.type == field.type, field.converter == nil else { return step }
+    guard source.type == field.type else { return step }
+    guard field.converter == nil else {
+      // Strings and lists that cannot be nil go to the converter at once.
+      if field.type.fixedWidth == nil, !source.isOptional { step.kind = .convertedString }
+      return step
+    }
     if field.isPlain {
       step.kind = .copy
     } else if field.type == .string, field.isOptional == source.isOptional {

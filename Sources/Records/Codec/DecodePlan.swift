@@ -5,9 +5,10 @@ internal import Bytes
 @safe
 struct DecodePlan: @unchecked Sendable {
   enum Kind: UInt8 {
-    case copy, checkBool, optionalFixed, string, optionalString, general, absent
+    case copy, checkBool, optionalFixed, string, optionalString, convertedString, general, absent
   }
 
+  @safe
   struct Step {
     var kind: Kind
     /// The field's null bit in the writer's record; 0 if the writer's field is not optional.
@@ -22,6 +23,9 @@ struct DecodePlan: @unchecked Sendable {
     var field: Int32
     /// The type in the writer's record.
     var source: FieldType
+    /// Owned by the layout in `PlanMemory`. Not `unowned(unsafe)`: Swift 6.3.1 lays that out differently in generic
+    /// code and here, and reads steps from the wrong place.
+    var converter: Unmanaged<FieldConverter>?
     /// Whether the value is taken from the declared defaults.
     var isDefault: Bool
   }
@@ -29,7 +33,7 @@ struct DecodePlan: @unchecked Sendable {
   // Invariant: `memory` outlives every call; the pointers lead into it, and nobody writes there.
   private let steps: UnsafeMutablePointer<Step>
   private let fields: UnsafeMutablePointer<RecordLayout.Field>
-  private unowned(unsafe) let owner: PlanMemory<Step>
+  private let owner: Unmanaged<PlanMemory<Step>>
   private let count: Int
   private let fixedSize: Int
   private let lastEnd: Int32
@@ -40,7 +44,7 @@ struct DecodePlan: @unchecked Sendable {
   init(_ memory: PlanMemory<Step>, _ wire: WireLayout, ofDefaults: WireLayout) {
     unsafe steps = memory.steps
     unsafe fields = memory.fields
-    unsafe owner = memory
+    unsafe owner = .passUnretained(memory)
     count = memory.count
     fixedSize = wire.fixedSize
     lastEnd = Int32(wire.lastEnd)
@@ -92,13 +96,20 @@ struct DecodePlan: @unchecked Sendable {
           unsafe memory.initializeMemory(as: String?.self, to: text)
           continue
         }
+      case .convertedString:
+        if let bytes = unsafe part(record, variable, fixedSize, step), let converter = unsafe step.converter,
+          unsafe converter._withUnsafeGuaranteedRef({ unsafe $0.store(bytes: bytes, memory) })
+        {
+          continue
+        }
       case .absent:
         if unsafe fields[Int(step.field)].initializeNull(in: target) { continue }
       case .general:
         if step.isDefault {
-          let defaults = unsafe owner.defaults
+          let memory = unsafe owner.takeUnretainedValue()
           if unsafe general(
-            UnsafeRawPointer(defaults), owner.defaultsCount - fixedSizeOfDefaults, fixedSizeOfDefaults, step, target)
+            UnsafeRawPointer(memory.defaults), memory.defaultsCount - fixedSizeOfDefaults, fixedSizeOfDefaults, step,
+            target)
           {
             continue
           }
@@ -166,14 +177,15 @@ struct DecodePlan: @unchecked Sendable {
 
   private func cutShort(_ count: Int) -> RecordsError {
     unsafe RecordsError(
-      .malformed, type: owner.layout.typeName, offset: count,
+      .malformed, type: owner.takeUnretainedValue().layout.typeName, offset: count,
       "\(count) bytes; the fixed part alone has \(fixedSize)", advice: "the data is cut short or damaged")
   }
 
   private func wrongEnd(_ bytes: UnsafeRawBufferPointer) -> RecordsError {
     let variable = Int(lastEnd) < 0 ? 0 : unsafe bytes.little(UInt32.self, at: Int(lastEnd))
     return unsafe RecordsError(
-      .malformed, type: owner.layout.typeName, offset: Int(lastEnd) < 0 ? fixedSize : Int(lastEnd),
+      .malformed, type: owner.takeUnretainedValue().layout.typeName,
+      offset: Int(lastEnd) < 0 ? fixedSize : Int(lastEnd),
       "\(bytes.count) bytes; by its own account the record has \(fixedSize + Int(variable))",
       advice: "the data is cut short or damaged")
   }
@@ -194,7 +206,7 @@ struct DecodePlan: @unchecked Sendable {
       reason = "no value of the field's type"
     }
     return unsafe RecordsError(
-      .malformed, type: owner.layout.typeName, field: field.name, offset: offset, reason,
+      .malformed, type: owner.takeUnretainedValue().layout.typeName, field: field.name, offset: offset, reason,
       advice: "the data is damaged, or was written by a program that knows more values")
   }
 }

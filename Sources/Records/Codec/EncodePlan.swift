@@ -5,9 +5,10 @@ public import Bytes
 @safe
 struct EncodePlan: @unchecked Sendable {
   enum Kind: UInt8 {
-    case copy, optionalFixed, string, optionalString, general
+    case copy, optionalFixed, string, optionalString, converted, general
   }
 
+  @safe
   struct Step {
     var kind: Kind
     var nullMask: UInt8
@@ -17,6 +18,9 @@ struct EncodePlan: @unchecked Sendable {
     var wire: Int32
     var size: Int32
     var field: Int32
+    /// Owned by the layout in `PlanMemory`. Not `unowned(unsafe)`: Swift 6.3.1 lays that out differently in generic
+    /// code and here, and reads steps from the wrong place.
+    var converter: Unmanaged<FieldConverter>?
   }
 
   // Invariant: `memory` outlives every call; `steps` and `fields` point into it, and nobody writes there.
@@ -46,10 +50,11 @@ struct EncodePlan: @unchecked Sendable {
     var steps: [Step] = []
     for (index, field) in layout.fields.enumerated() {
       let slot = wire.slots[index]
-      var step = Step(
+      var step = unsafe Step(
         kind: .general, nullMask: slot.nullBit < 0 ? 0 : 1 << UInt8(slot.nullBit % 8),
         nullByte: Int32(slot.nullBit / 8), memory: Int32(field.offset), wire: Int32(slot.offset),
-        size: Int32(field.type.fixedWidth ?? 0), field: Int32(index))
+        size: Int32(field.type.fixedWidth ?? 0), field: Int32(index),
+        converter: field.converter.map { unsafe .passUnretained($0) })
       if field.isPlain {
         step.kind = .copy
         // Neighbours in memory are neighbours in the record: one copy for the run of them.
@@ -65,6 +70,8 @@ struct EncodePlan: @unchecked Sendable {
         case .bytes, .list, .bool: break
         default: step.kind = .optionalFixed
         }
+      } else {
+        step.kind = .converted
       }
       steps.append(step)
     }
@@ -102,6 +109,15 @@ struct EncodePlan: @unchecked Sendable {
           unsafe buffer.append(borrowing: memory.assumingMemoryBound(to: String.self).pointee)
         }
         unsafe record = end(step, start, &buffer)
+      case .converted:
+        if unsafe !converted(step, memory, record, &buffer) {
+          // Appending may have moved the record, but then there was something to append.
+          if step.size > 0 {
+            unsafe (record + Int(step.wire)).initializeMemory(as: UInt8.self, repeating: 0, count: Int(step.size))
+          }
+          unsafe setNull(record, step)
+        }
+        unsafe record = end(step, start, &buffer)
       case .general:
         unsafe general(step, base, start, &buffer)
         unsafe record = end(step, start, &buffer)
@@ -128,7 +144,27 @@ struct EncodePlan: @unchecked Sendable {
     return unsafe record
   }
 
-  /// A field whose memory and stored form differ.
+  /// A field with a converter; false if it is nil.
+  @inline(__always)
+  private func converted(
+    _ step: Step, _ memory: UnsafeRawPointer, _ record: UnsafeMutableRawPointer, _ buffer: inout ByteBuffer
+  ) -> Bool {
+    guard let converter = unsafe step.converter else { return false }
+    if step.size == 0 {
+      return unsafe converter._withUnsafeGuaranteedRef { unsafe $0.append(memory, to: &buffer) }
+    }
+    guard let bits = unsafe converter._withUnsafeGuaranteedRef({ unsafe $0.bits(memory) }) else { return false }
+    let wire = unsafe record + Int(step.wire)
+    switch step.size {
+    case 1: unsafe wire.storeBytes(of: UInt8(truncatingIfNeeded: bits), as: UInt8.self)
+    case 2: unsafe wire.storeBytes(of: UInt16(truncatingIfNeeded: bits), as: UInt16.self)
+    case 4: unsafe wire.storeBytes(of: UInt32(truncatingIfNeeded: bits), as: UInt32.self)
+    default: unsafe wire.storeBytes(of: bits, as: UInt64.self)
+    }
+    return true
+  }
+
+  /// A field whose memory and stored form differ, without a converter.
   private func general(_ step: Step, _ base: UnsafeRawPointer, _ start: Int, _ buffer: inout ByteBuffer) {
     let field = unsafe fields + Int(step.field)
     if step.size == 0 {

@@ -5,7 +5,7 @@ struct DescribedType {
   let type: FieldType
   var element: FieldType?
   var isOptional = false
-  var converter: (any FieldConverter)?
+  var converter: FieldConverter?
 
   func field(_ name: String, offset: Int, type swiftType: any Any.Type) -> RecordLayout.Field? {
     let size = Reflection.memory(of: swiftType).size
@@ -48,8 +48,8 @@ extension FieldDescriber {
     if let array = type as? any AnyArray.Type {
       guard let element = array.element as? any FieldScalar.Type else { return nil }
       if element.fieldType == .uint8 { return DescribedType(type: .bytes, isOptional: isOptional) }
-      func open<E: FieldScalar>(_: E.Type) -> any FieldConverter {
-        isOptional ? OptionalConverter<[E], _>(base: ListConverter<E>()) : ListConverter<E>()
+      func open<E: FieldScalar>(_: E.Type) -> FieldConverter {
+        isOptional ? OptionalConverter<[E]>(base: ListConverter<E>()) : ListConverter<E>()
       }
       return DescribedType(
         type: .list, element: element.fieldType, isOptional: isOptional, converter: open(element))
@@ -66,13 +66,13 @@ extension FieldDescriber {
     func string<R: RawRepresentable<String>>(_: R.Type) -> DescribedType {
       let base = StringConverter<R>()
       return DescribedType(
-        type: .string, isOptional: isOptional, converter: isOptional ? OptionalConverter<R, _>(base: base) : base)
+        type: .string, isOptional: isOptional, converter: isOptional ? OptionalConverter<R>(base: base) : base)
     }
     func number<R: RawRepresentable>(_: R.Type) -> DescribedType where R.RawValue: RawNumber {
       let base = NumberConverter<R>()
       return DescribedType(
         type: R.RawValue.fieldType, isOptional: isOptional,
-        converter: isOptional ? OptionalConverter<R, _>(base: base) : base)
+        converter: isOptional ? OptionalConverter<R>(base: base) : base)
     }
     if let raw = type as? any RawRepresentable<String>.Type { return string(raw) }
     if let raw = type as? any RawRepresentable<Int>.Type { return number(raw) }

@@ -37,7 +37,9 @@ struct FieldDescriber {
       throw RecordsError(
         .unsupportedType, type: name, "a class cannot be a record", advice: "make it a struct, or use Codec.codable")
     }
-    guard let properties = Reflection.storedProperties(of: type), size == 0 || !properties.isEmpty else {
+    guard let properties = Reflection.storedProperties(of: type), size == 0 || !properties.isEmpty,
+      properties.allSatisfy({ !$0.name.isEmpty })
+    else {
       throw RecordsError(
         .reflectionUnavailable, type: name,
         "the stored properties are not known: it is no struct, or was compiled "

@@ -16,7 +16,7 @@ public struct RecordLayout: Sendable {
     /// Bytes in memory, with what an optional adds.
     public let size: Int
     /// Set where memory and stored form differ by more than an optional's tag.
-    let converter: (any FieldConverter)?
+    let converter: FieldConverter?
     /// Ends the life of the property at an address; `nil` where there is nothing to do.
     // Invariant: called only by `deinitialize`, with the address of an initialised value of the property's type.
     let destroy: (@Sendable (UnsafeMutableRawPointer) -> Void)?
