@@ -47,6 +47,17 @@ struct RunMerge: ~Copyable {
     }
   }
 
+  /// Takes the newest change to the next key, passing over older ones, and moves on.
+  mutating func takeNewest() -> Change? {
+    guard let first = current else { return nil }
+    let prefix = cursors[heap[0]].prefix
+    advance()
+    while !heap.isEmpty, cursors[heap[0]].prefix == prefix, let other = current, unsafe other.key.compare(first.key) == 0 {
+      advance()
+    }
+    return first
+  }
+
   /// Moves beyond the newest change of the next key only.
   private mutating func advance() {
     let source = heap[0]

@@ -13,7 +13,7 @@ extension TableSpace {
     let first = state.sweep?.frozen ?? 0
     let end = state.runs.prefix { $0.transaction < transaction.id }.count
     guard end - first > 1 else { return 0 }
-    guard let range = combinable(state.runs, first..<end, budget.bytes) else { return 0 }
+    guard let range = combinable(state.runs, first..<end, budget.bytes / 2) else { return 0 }
     return try combine(table, &state, range, format, in: transaction)
   }
 
@@ -28,7 +28,7 @@ extension TableSpace {
         start -= 1
         bytes += runs[start].bytes
       }
-      if range.upperBound - start >= count && bytes <= limit * 2 { return start..<range.upperBound }
+      if range.upperBound - start >= count && bytes <= limit { return start..<range.upperBound }
       classBytes *= count
     }
     guard runs.count > options.maximumRuns else { return nil }
@@ -55,11 +55,9 @@ extension TableSpace {
     for record in records.reversed() { try readers.append(RunReader(record, table, self, in: transaction)) }
     var merge = unsafe RunMerge(readers, atLeast: nil)
     var builder = RunBuilder(chunkBytes: options.chunkBytes)
-    var versions: [Change] = []
     let overlay = Overlay(format)
-    while merge.current != nil {
-      merge.take(into: &versions)
-      builder.append(try overlay.change(versions))
+    while let change = try overlay.take(&merge) {
+      builder.append(change)
       overlay.forget()
     }
     let run = builder.finish()
@@ -77,18 +75,34 @@ final class Overlay {
   private var scratch = ByteBuffer(capacity: 256)
   private var made: [UnsafeMutableRawBufferPointer] = unsafe []
 
-  init(_ format: any BlockFormat) { self.format = format }
+  /// Whether the newest change of a key is all that counts.
+  private let isPlain: Bool
+  private var versions: [Change] = []
+
+  init(_ format: any BlockFormat) {
+    self.format = format
+    isPlain = format is PackedBlocks
+  }
+
+  /// Takes what the next key's changes amount to; valid until `forget`.
+  func take(_ merge: inout RunMerge) throws -> Change? {
+    if isPlain { return merge.takeNewest() }
+    guard merge.current != nil else { return nil }
+    merge.take(into: &versions)
+    return try change(versions)
+  }
 
   deinit { forget() }
 
   /// Frees the payloads made so far.
   func forget() {
+    if isPlain { return }
     for index in 0..<(unsafe made.count) { unsafe made[index].deallocate() }
     unsafe made.removeAll(keepingCapacity: true)
   }
 
   /// The change that `versions` (newest first, at least one) amount to; valid until `forget`.
-  func change(_ versions: [Change]) throws -> Change {
+  private func change(_ versions: [Change]) throws -> Change {
     var result = versions[0]
     var next = 1
     while next < versions.count && !format.isWhole(result) {

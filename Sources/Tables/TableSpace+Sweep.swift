@@ -49,7 +49,6 @@ private struct SweepStep: ~Copyable {
   private var merge: RunMerge
   private let overlay: Overlay
   private let limit: Int
-  private var versions: [Change] = []
   private var changes: [Change] = []
   private var changedBytes = 0
   private var output = BlockOutput()
@@ -115,8 +114,7 @@ private struct SweepStep: ~Copyable {
       if changedBytes > limit, let last = changes.last, let cut = unsafe Fence(between: last.key, next.key) {
         return cut
       }
-      merge.take(into: &versions)
-      let change = try overlay.change(versions)
+      guard let change = try overlay.take(&merge) else { return nil }
       changes.append(change)
       changedBytes += unsafe change.key.count + change.payload.count
     }

@@ -14,12 +14,17 @@ enum KeySort {
   /// The numbers 0 ..< `count` in the order of their keys. Keys are distinct; at most 2³² of them.
   static func order(count: Int, key: (Int) -> UnsafeRawBufferPointer) -> [UInt32] {
     guard count > 0 else { return [] }
-    let items = UnsafeMutableBufferPointer<Item>.allocate(capacity: count)
-    let spare = UnsafeMutableBufferPointer<Item>.allocate(capacity: count)
+    // Large pages: a pass writes to 256 places at once.
+    let size = Pages.rounded(count * MemoryLayout<Item>.stride)
+    let memory = unsafe (Pages.allocate(size, large: true), Pages.allocate(size, large: true))
     defer {
-      unsafe items.deallocate()
-      unsafe spare.deallocate()
+      unsafe Pages.free(memory.0, size)
+      unsafe Pages.free(memory.1, size)
     }
+    let items = unsafe UnsafeMutableBufferPointer(
+      start: memory.0.bindMemory(to: Item.self, capacity: count), count: count)
+    let spare = unsafe UnsafeMutableBufferPointer(
+      start: memory.1.bindMemory(to: Item.self, capacity: count), count: count)
     for index in 0..<count {
       let bytes = unsafe key(index)
       let item = unsafe Item(high: word(bytes, 0), low: word(bytes, 8), index: UInt32(truncatingIfNeeded: index))

@@ -64,9 +64,9 @@ final class KeyTable {
   init(valueOffset: Int, valueSize: Int, alignment: Int) {
     let align = max(8, alignment)
     stride = (valueOffset + valueSize + align - 1) / align * align
-    // Slabs of about 4 MB of address space; memory is used only where entries are.
-    slabShift = min(16, max(4, (4 << 20).bitWidth - 1 - ((4 << 20) / stride).leadingZeroBitCount))
-    slabBytes = stride << slabShift
+    // Slabs of 8 to 16 MB of address space; memory is used only where entries are.
+    slabShift = max(4, Int.bitWidth - 1 - ((16 << 20) / stride).leadingZeroBitCount)
+    slabBytes = Pages.rounded(stride << slabShift)
     unsafe slabs = .allocate(capacity: slabRoom)
     cellCount = 512
     unsafe cells = Pages.allocate(cellCount * 8).bindMemory(to: UInt64.self, capacity: cellCount)
@@ -232,6 +232,8 @@ extension KeyTable {
     } else {
       slot = made
       if slot &>> slabShift == slabCount { addSlab() }
+      // A small state does not take a large page.
+      if slot == 1 << 14 { unsafe Pages.preferLargePages(slabs[0], slabBytes) }
       made += 1
     }
     count += 1

@@ -19,7 +19,10 @@ public struct StateChanges<Value> {
     while start < count {
       // The entries lie anywhere: load some of them at once before they are needed one by one.
       let end = min(start &+ 64, count)
-      for index in start..<end { touched &+= unsafe KeyTable.header(entries[index]) }
+      for index in start..<end {
+        let entry = unsafe entries[index]
+        touched &+= unsafe KeyTable.header(entry) &+ UInt64((entry + KeyedState<Value>.valueOffset).load(as: UInt8.self))
+      }
       for index in start..<end {
         let entry = unsafe entries[index]
         let header = unsafe KeyTable.header(entry)
@@ -43,12 +46,13 @@ extension StateChanges {
   ) rethrows { try unsafe visit(body) }
 }
 
-/// Keeps the loads above from being removed as unused.
+/// Keeps loads that only warm the cache from being removed as unused.
 @usableFromInline
 enum Touch {
+  private static let sink = Atomic<UInt64>(0)
+
   @usableFromInline
-  @inline(never)
-  static func keep(_ value: UInt64) {}
+  static func keep(_ value: UInt64) { sink.store(value, ordering: .relaxed) }
 }
 
 /// How far a state's sealed epochs are committed: told by the writer thread, read by the subtask.

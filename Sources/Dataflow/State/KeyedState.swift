@@ -44,6 +44,7 @@ public final class KeyedState<Value> {
   }
 
   deinit {
+    if _isPOD(Value.self) { return }
     unsafe forEachSlot { _, entry, _ in unsafe Self.value(entry).deinitialize(count: 1) }
   }
 

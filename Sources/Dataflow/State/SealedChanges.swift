@@ -58,14 +58,15 @@ struct SealedChanges: ~Copyable, Sendable {
     let order = unsafe KeySort.order(count: entries.count) { unsafe key(entries[$0]) }
     var builder = RunBuilder()
     let bytes = unsafe data.bytes
+    let sorted = order.map { entries[Int($0)] }
     var touched: UInt8 = 0
     var start = 0
-    while start < order.count {
+    while start < sorted.count {
       // The bytes lie in the order of sealing: load some places at once before they are needed one by one.
-      let end = min(start + 32, order.count)
-      for index in start..<end { unsafe touched &+= bytes[entries[Int(order[index])].offset] }
+      let end = min(start + 32, sorted.count)
+      for index in start..<end { unsafe touched &+= bytes[sorted[index].offset] }
       for index in start..<end {
-        let entry = entries[Int(order[index])]
+        let entry = sorted[index]
         let isTombstone = entry.valueCount == Self.tombstone
         let keyCount = Int(entry.keyCount)
         let value = unsafe bytes.slice(entry.offset + keyCount, isTombstone ? 0 : Int(entry.valueCount))

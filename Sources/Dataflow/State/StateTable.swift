@@ -1,4 +1,4 @@
-import Bytes
+public import Bytes
 public import LMDB
 public import Records
 public import Tables
@@ -71,14 +71,25 @@ public struct StateTable<Value>: Sendable {
   }
 
   /// The value that `bytes` of the table hold.
-  @usableFromInline
+  @inlinable
   func decode(_ bytes: UnsafeRawBufferPointer) throws -> Value {
+    if unsafe bytes.count > 0 && bytes[0] == schemaNumber {
+      return try unsafe codec.decode(bytes.slice(1, bytes.count - 1))
+    }
+    return try unsafe reader(bytes).decode(bytes.slice(1, bytes.count - 1))
+  }
+}
+
+extension StateTable {
+  /// The codec of the schema that `bytes` name.
+  @usableFromInline
+  func reader(_ bytes: UnsafeRawBufferPointer) throws -> Codec<Value> {
     guard bytes.count > 0, let codec = unsafe readers[bytes[0]] else {
       throw StateError(
         .unknownSchema, state: "table \(table.value)",
         detail: "a value was written with a schema that the table does not list; verify the store")
     }
-    return try unsafe codec.decode(bytes.slice(1, bytes.count - 1))
+    return codec
   }
 }
 
