@@ -52,7 +52,9 @@ struct RunMerge: ~Copyable {
     guard let first = current else { return nil }
     let prefix = cursors[heap[0]].prefix
     advance()
-    while !heap.isEmpty, cursors[heap[0]].prefix == prefix, let other = current, unsafe other.key.compare(first.key) == 0 {
+    while !heap.isEmpty, cursors[heap[0]].prefix == prefix, let other = current,
+      unsafe other.key.compare(first.key) == 0
+    {
       advance()
     }
     return first

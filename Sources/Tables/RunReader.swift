@@ -23,24 +23,19 @@ public final class RunReader: @unchecked Sendable {
     byteCount = record.bytes
     packCount = Int(record.chunks)
     unsafe packs = .allocate(capacity: packCount)
+    // Thrown from here on, `deinit` frees the memory.
     var made = 0
-    do {
-      try transaction.withCursor(space.runs) { cursor in
-        while made < record.chunks {
-          let key = TableKeys.run(table, record.id, chunk: UInt32(made))
-          let place = "run \(record.id), chunk \(made)"
-          let isThere = try unsafe key.withUnsafeBytes { wanted in
-            try unsafe made == 0
-              ? cursor.seek(exactly: wanted) : cursor.next() && cursor.key.compare(wanted) == 0
-          }
-          guard isThere else { throw TableError.damaged(table, place, "it is missing") }
-          unsafe (packs + made).initialize(to: try space.pack(cursor.value, table, place))
-          made += 1
+    try transaction.withCursor(space.runs) { cursor in
+      while made < record.chunks {
+        let key = TableKeys.run(table, record.id, chunk: UInt32(made))
+        let place = "run \(record.id), chunk \(made)"
+        let isThere = try unsafe key.withUnsafeBytes { wanted in
+          try unsafe made == 0 ? cursor.seek(exactly: wanted) : cursor.next() && cursor.key.compare(wanted) == 0
         }
+        guard isThere else { throw TableError.damaged(table, place, "it is missing") }
+        unsafe (packs + made).initialize(to: try space.pack(cursor.value, table, place))
+        made += 1
       }
-    } catch {
-      unsafe packs.deallocate()
-      throw error
     }
   }
 

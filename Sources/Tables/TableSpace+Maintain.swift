@@ -43,8 +43,9 @@ extension TableSpace {
       do {
         let isActive = try maintain(table, in: transaction, budget, &result)
         if isActive { result.hasMore = true }
-      } catch let error as TableError where error.code == .damaged || error.code == .newerFormat {
-        memory.withLock { $0.damaged[table] = error }
+      } catch var error as TableError where error.code == .damaged || error.code == .newerFormat {
+        error.table = table
+        memory.withLock { [error] in $0.damaged[table] = error }
       }
     }
     return result

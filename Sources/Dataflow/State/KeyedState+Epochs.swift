@@ -21,7 +21,8 @@ public struct StateChanges<Value> {
       let end = min(start &+ 64, count)
       for index in start..<end {
         let entry = unsafe entries[index]
-        touched &+= unsafe KeyTable.header(entry) &+ UInt64((entry + KeyedState<Value>.valueOffset).load(as: UInt8.self))
+        touched &+=
+          unsafe KeyTable.header(entry) &+ UInt64((entry + KeyedState<Value>.valueOffset).load(as: UInt8.self))
       }
       for index in start..<end {
         let entry = unsafe entries[index]
@@ -36,14 +37,6 @@ public struct StateChanges<Value> {
     }
     Touch.keep(touched)
   }
-}
-
-extension StateChanges {
-  /// As `visit`.
-  @inlinable
-  public func forEach(
-    _ body: (_ keyGroup: UInt8, _ key: UnsafeRawBufferPointer, _ value: Value?) throws -> Void
-  ) rethrows { try unsafe visit(body) }
 }
 
 /// Keeps loads that only warm the cache from being removed as unused.
