@@ -192,6 +192,30 @@ import Testing
     #expect(failure { _ = try other.offsets() }?.code == .topicDeleted)
   }
 
+  @Test func aSeekPassesOverABoundedNumberOfBatches() throws {
+    let log = try EventLog.open(at: directory.path)
+    let topic = try log.topic("t", TopicOptions(partitions: 2))
+    var appender = try topic.makeAppender(recordsPerBatch: 1)
+    let keys = (0..<64).map { [UInt8($0)] }
+    let rare = try #require(keys.first { $0.withUnsafeBytes { topic.partition(forKey: $0) } == 0 })
+    let common = try #require(keys.first { $0.withUnsafeBytes { topic.partition(forKey: $0) } == 1 })
+    for number in 0..<10_000 {
+      try (number % 500 == 0 ? rare : common).withUnsafeBytes { key in
+        try appender.append(key: key, value: key, timestamp: Timestamp(microseconds: Int64(number)))
+      }
+    }
+    try appender.flushBlocking()
+    let snapshot = try topic.state.snapshot()
+    let file = try topic.state.file(of: snapshot.segments[0])
+    for offset in 0..<20 as Range<Int64> {
+      let entry = try #require(try file.indexEntry(partition: 0, atOrBefore: offset))
+      #expect(UInt64(offset) * 500 - entry.sequence <= SegmentTail.indexSequences)
+      #expect(try topic.reader(partition: 0, from: offset).drain().count == 20 - Int(offset))
+      #expect(
+        try topic.offset(forTimestamp: Timestamp(microseconds: offset * 500 - 1), partition: 0) == offset)
+    }
+  }
+
   @Test func openSegmentsStayBounded() throws {
     let log = try EventLog.open(at: directory.path, LogOptions(maximumOpenSegments: 3))
     let topic = try log.topic("t", TopicOptions())

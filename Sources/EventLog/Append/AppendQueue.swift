@@ -124,11 +124,17 @@ final class AppendQueue: Sendable {
     }
   }
 
-  /// Moves the partition's open batch behind the closed ones. Its place among them is its place in `progress`.
+  /// Moves the partition's open batch, which may not be the oldest, behind the closed ones.
   private func close(_ partition: Int, _ state: inout State) {
+    guard state.open[partition] != nil else { return }
+    state.opened.removeAll { $0 == partition }
+    moveBehind(partition, &state)
+  }
+
+  /// Closes a batch whose partition is no longer in `opened`. Its place in `closed` is its place in `progress`.
+  private func moveBehind(_ partition: Int, _ state: inout State) {
     guard let batch = state.open[partition] else { return }
     state.open[partition] = nil
-    state.opened.removeAll { $0 == partition }
     if unsafe batch.pointer.pointee.unawaited > 0 {
       unsafe batch.pointer.pointee.progress = progress
       progress.submit()
@@ -170,7 +176,16 @@ final class AppendQueue: Sendable {
   /// An empty batch for an appender; given back by `giveBack`.
   func borrow() -> BatchHandle { state.withLock { $0.free.popLast() } ?? .make() }
 
-  func giveBack(_ batch: BatchHandle) { state.withLock { $0.free.append(batch) } }
+  func giveBack(_ batch: BatchHandle) { state.withLock { keep(batch, &$0) } }
+
+  /// Keeps the memory of up to 64 batches of ordinary size.
+  private func keep(_ batch: BatchHandle, _ state: inout State) {
+    if unsafe state.free.count < 64 && batch.pointer.pointee.byteCount <= 1 << 20 {
+      state.free.append(batch)
+    } else {
+      batch.free()
+    }
+  }
 
   /// Starts the writer if anything waits.
   func kick() {
@@ -180,7 +195,8 @@ final class AppendQueue: Sendable {
   /// Resumes `waiter` when everything enqueued so far is durable or has failed.
   func flush(_ waiter: AnyWaiter<Void>) {
     let mustStart = state.withLock { state in
-      while let partition = state.opened.first { close(partition, &state) }
+      for partition in state.opened { moveBehind(partition, &state) }
+      state.opened = []
       return wake(&state, true)
     }
     if mustStart { start() }
@@ -209,14 +225,15 @@ final class AppendQueue: Sendable {
         index += 1
       }
       state.closed.removeFirst(index)
-      if state.closed.isEmpty {
-        while let partition = state.opened.first, size < bytes || taken.isEmpty {
-          close(partition, &state)
-          guard let batch = state.closed.popLast() else { continue }
-          size += unsafe batch.pointer.pointee.byteCount
-          taken.append(batch)
-        }
+      var opened = 0
+      while state.closed.isEmpty, opened < state.opened.count, size < bytes || taken.isEmpty {
+        moveBehind(state.opened[opened], &state)
+        opened += 1
+        guard let batch = state.closed.popLast() else { continue }
+        size += unsafe batch.pointer.pointee.byteCount
+        taken.append(batch)
       }
+      state.opened.removeFirst(opened)
       if taken.isEmpty {
         state.isWriting = false
         return nil
@@ -230,7 +247,7 @@ final class AppendQueue: Sendable {
     let waiters = state.withLock { state -> [AnyWaiter<Void>] in
       state.bytes -= bytes
       for batch in batches {
-        if state.free.count < 64 { state.free.append(batch) } else { batch.free() }
+        keep(batch, &state)
       }
       guard state.bytes < limits.maximumBytes else { return [] }
       defer { state.roomWaiters = [] }

@@ -44,6 +44,7 @@ public struct LogHeader: Hashable, Sendable {
 
   /// Each as: length of the name (u32), length of the value (u32), name in UTF-8, value.
   static func encode(_ headers: [LogHeader]) -> [UInt8] {
+    if headers.isEmpty { return [] }
     var buffer = ByteBuffer()
     for header in headers {
       buffer.append(UInt32(truncatingIfNeeded: header.name.utf8.count))

@@ -5,6 +5,8 @@ import LMDB
 struct SegmentTail: Sendable {
   /// An index entry is written before a batch when this many bytes of its partition have gone by.
   static let indexInterval = 64 << 10
+  /// Or when this many batches of the topic have gone by: a seek passes over no more keys than that.
+  static let indexSequences: UInt64 = 4096
 
   /// The sequence of the next batch.
   var nextSequence: UInt64
@@ -13,6 +15,8 @@ struct SegmentTail: Sendable {
   var maximumTimestamps: [Int64]
   /// Bytes since the partition's last index entry; `Int.max` before its first batch.
   var bytesSinceIndex: [Int]
+  /// The sequence of the partition's last index entry.
+  var indexedAt: [UInt64]
   var firstAppendAt: Int64?
   var lastAppendAt: Int64?
 
@@ -22,6 +26,12 @@ struct SegmentTail: Sendable {
     nextOffsets = record.starts
     maximumTimestamps = Array(repeating: .min, count: record.starts.count)
     bytesSinceIndex = Array(repeating: .max, count: record.starts.count)
+    indexedAt = Array(repeating: 0, count: record.starts.count)
+  }
+
+  /// Whether the next batch of `partition` gets an entry in the index.
+  func needsIndexEntry(_ partition: Int) -> Bool {
+    bytesSinceIndex[partition] >= Self.indexInterval || nextSequence - indexedAt[partition] >= Self.indexSequences
   }
 
   /// Takes a batch into account. Its fields have been checked or are made to be safe by `endOffset`.
@@ -56,8 +66,10 @@ extension SegmentFile {
           unsafe try cursor.seek(atLeast: $0)
         }
         while isThere {
-          if let key = unsafe BatchKey(cursor.key), unsafe cursor.value.count >= BatchHeader.size {
-            moved.add(key, unsafe BatchHeader(cursor.value), bytes: unsafe cursor.value.count)
+          if let key = unsafe BatchKey(cursor.key) {
+            // A batch too short for a header is damaged; `endOffset` makes room for what it may have held.
+            let header = unsafe cursor.value.count >= BatchHeader.size ? BatchHeader(cursor.value) : BatchHeader()
+            moved.add(key, header, bytes: unsafe cursor.value.count)
           }
           isThere = try cursor.next()
         }

@@ -85,7 +85,7 @@ extension SegmentFile {
         batches, key: bytes, count: batch.pointer.pointee.byteCount, .append)
       unsafe place.copyMemory(from: batch.pointer.pointee.buffer.bytes)
     }
-    if tail.bytesSinceIndex[partition] >= SegmentTail.indexInterval {
+    if tail.needsIndexEntry(partition) {
       let entry = IndexEntry(
         partition: partition, offset: first, sequence: tail.nextSequence,
         maximumTimestampBefore: tail.maximumTimestamps[partition])
@@ -93,6 +93,7 @@ extension SegmentFile {
         try unsafe entry.value.withUnsafeBytes { unsafe try transaction.put(index, key: key, value: $0) }
       }
       tail.bytesSinceIndex[partition] = 0
+      tail.indexedAt[partition] = tail.nextSequence
     }
     tail.add(key, header, bytes: unsafe batch.pointer.pointee.byteCount)
   }

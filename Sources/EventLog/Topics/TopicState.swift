@@ -163,6 +163,15 @@ final class TopicState: Sendable {
 
   /// In another process than the writer's: looks for new segments and new batches. Cheap if there is nothing new.
   private func refresh() throws(EventLogError) {
+    do {
+      try refreshOnce()
+    } catch  where error.code == .missingSegment {
+      // It may have been sealed and removed between a look at the catalogue and one at the file.
+      try refreshOnce()
+    }
+  }
+
+  private func refreshOnce() throws(EventLogError) {
     let catalog = core.catalog
     let catalogTransaction = catalog.environment.lastTransactionID
     var (snapshot, seenCatalog, seenLive) = state.withLock { ($0.snapshot, $0.seenCatalog, $0.seenLive) }
