@@ -1,7 +1,7 @@
 internal import Bytes
 
 extension Codec where Value: Codable & Sendable {
-  /// Any `Codable` value, in CBOR (RFC 8949) with its property names: about ten times the time of a planned record and
+  /// Any `Codable` value, in CBOR (RFC 8949) with its property names: about fifty times the time of a planned record and
   /// twice its bytes. Its own `init(from:)` and `encode(to:)` are called, so it decides itself how old data is read:
   /// a new property must be optional or have its default there.
   ///

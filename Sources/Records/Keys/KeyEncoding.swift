@@ -9,7 +9,7 @@ public import Bytes
 /// |---|---|
 /// | signed integers, `Timestamp` | as `Int64`: 8 bytes, big-endian, sign bit flipped, whatever the width |
 /// | unsigned integers | as `UInt64`: 8 bytes, big-endian, whatever the width |
-/// | `Float`, `Double` | as `Double`: 8 bytes, big-endian; negative: all bits flipped, others: sign bit flipped; −0 as +0; one NaN, above +∞ |
+/// | `Float`, `Double` | as `Double`: 8 bytes, big-endian, sign bit flipped, all bits if negative; −0 as +0, one NaN |
 /// | `Bool` | one byte, 0 or 1 |
 /// | `Bytes16` | its 16 bytes |
 /// | `String`, `[UInt8]` | UTF-8 or the bytes as they are, when they are the last part of a key |
