@@ -89,7 +89,9 @@ extension KeyedState {
     try noticeCommits()
     guard table.dirtyCount > 0 else { return nil }
     let changes = unsafe StateChanges<Value>(entries: table.dirty, count: table.dirtyCount)
-    let part = StatePart(try backing.seal(changes), commits, table.epoch)
+    let sealed = try backing.seal(changes)
+    learnSize(of: sealed)
+    let part = StatePart(sealed, commits, table.epoch)
     table.dirtyCount = 0
     table.epoch += 1
     return part
@@ -102,5 +104,6 @@ extension KeyedState {
     guard newest > visibleEpoch else { return }
     try backing.renew()
     visibleEpoch = newest
+    if table.count >= purgeAt { purge() }
   }
 }

@@ -48,7 +48,35 @@ extension KeyedState {
       table.release(slot)
       left -= 1
     }
-    if left < wanted { table.dropFreed() }
+    if left < wanted { forgetPrepared() }
+  }
+
+  /// Lets go of entries whose key is committed as absent: deleted, or looked up and not found. Without it the entries of
+  /// closed windows would stay for good. Done when the number of entries has doubled since the last time.
+  func purge() {
+    var freed = 0
+    unsafe forEachSlot { slot, entry, header in
+      if header & KeyTable.Header.absent == 0 || header &>> KeyTable.Header.epochShift > visibleEpoch { return }
+      unsafe Self.value(entry).deinitialize(count: 1)
+      table.release(slot)
+      freed += 1
+    }
+    if freed > 0 { forgetPrepared() }
+    purgeAt = max(4_096, table.count * 2)
+  }
+
+  /// After entries were freed: takes them out of the index; what was prepared must be prepared again.
+  private func forgetPrepared() {
+    table.dropFreed()
+    chunkCount = 0
+    unsafe undo.removeAll()
+  }
+
+  /// Keeps the estimate of what a value takes outside its entry.
+  func learnSize(of part: any SealedPart) {
+    guard !_isPOD(Value.self), let part = part as? SealedTablePart else { return }
+    outsideBytes = outsideBytes == 0 ? part.averageBytes : (outsideBytes * 3 + part.averageBytes) / 4
+    maximumCount = entries(in: memoryBudget)
   }
 
   /// Calls `body` for every entry in use.

@@ -14,6 +14,8 @@ public final class KeyedState<Value> {
   var hand = 0
   /// Average bytes that a value takes outside its entry, estimated by its encoded size.
   var outsideBytes = 0
+  /// The number of entries at which those of absent keys are let go.
+  var purgeAt = 4_096
   /// The failed load that left entries without values; every later use throws it again.
   @usableFromInline var failure: (any Error)?
   @usableFromInline var undo: [(entry: UnsafeMutableRawPointer, value: Value?)] = unsafe []

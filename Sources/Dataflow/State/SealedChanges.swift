@@ -99,6 +99,9 @@ final class SealedTablePart: SealedPart {
     self.changes = changes
   }
 
+  /// The encoded bytes of a change, on average.
+  var averageBytes: Int { changes.data.count / max(1, changes.entries.count) }
+
   @usableFromInline
   func write(in transaction: borrowing WriteTransaction, checkpoint: UInt64) throws {
     let sorted = run.withLock { run in

@@ -95,6 +95,28 @@ struct KeyedStateModelTests {
     #expect(try state.values([1, 2, 3]) == [0, nil, 2])
   }
 
+  @Test func entriesOfDeletedKeysAreLetGo() throws {
+    let file = try StateFile()
+    let state = file.state(try file.table("s", try Codec<String>.record))
+    for epoch in 0..<40 {
+      let keys = (0..<1_000).map { Int64(epoch * 1_000 + $0) }
+      try state.update(column(keys), 0..<1_000) { _, value in value = "open" }
+      if epoch > 0 {
+        let closed = keys.map { $0 - 1_000 }
+        try state.update(column(closed), 0..<1_000) { _, value in
+          #expect(value == "open")
+          value = nil
+        }
+      }
+      if let part = try state.seal() { try file.checkpoint([part]) }
+    }
+    #expect(state.count <= 10_000)
+    let last = try state.values((39_000..<40_000).map { Int64($0) })
+    #expect(last.allSatisfy { $0 == "open" })
+    let before = try state.values((0..<1_000).map { Int64($0) })
+    #expect(before.allSatisfy { $0 == nil })
+  }
+
   @Test func aFailedRecordIsUndoneAndTheOthersStay() throws {
     let file = try StateFile()
     let state = file.state(try file.table("s", try Codec<Int64>.record))
