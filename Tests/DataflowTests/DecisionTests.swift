@@ -114,11 +114,13 @@ import Testing
     let job = try Job("job") { flow in
       _ = flow.from(source).keyed(by: { $0 }).fold("sum", initial: Int64(0)) { $0 += $1 }
     }
-    let runner = JobRunner(
+    let driver = try JobDriver(
       job, checkpoints: store.checkpoints,
-      options: RunOptions(mode: .toEnd, parallelism: parallelism, checkpoints: .atEnd, batchSize: 500, stateMemory: 1))
-    #expect(try runner.runBlocking() == .stopped)
-    #expect(try #require(runner.metrics).checkpoints.count > 3)
-    #expect(runner.metrics?.named("sum")?.recordsIn == 20_000)
+      options: RunOptions(
+        mode: .toEnd, parallelism: parallelism, checkpoints: .atEnd, batchSize: 500, queueLimit: 500, stateMemory: 1))
+    try driver.runUntilIdle()
+    #expect(driver.isFinished)
+    #expect(driver.metrics.checkpoints.count > 3)
+    #expect(driver.metrics.named("sum")?.recordsIn == 20_000)
   }
 }

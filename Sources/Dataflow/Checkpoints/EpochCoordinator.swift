@@ -54,8 +54,6 @@ final class EpochCoordinator: Sendable {
   var failure: (any Error)? { state.withLock { $0.failure } }
   /// How the epoch begun last ends.
   var end: EpochEnd { state.withLock { $0.machine.end } }
-  /// Whether the last epoch is durable.
-  var isFinished: Bool { state.withLock { $0.machine.isFinished } }
   var metrics: CheckpointMetrics { state.withLock { $0.metrics } }
 
   /// Counts what a checkpoint would have to keep.

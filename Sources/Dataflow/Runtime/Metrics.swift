@@ -1,6 +1,6 @@
 public import Bytes
 
-/// What an operator did since the run began, over all subtasks.
+/// What an operator did since the run, or its last restart, began, over all subtasks.
 public struct OperatorMetrics: Sendable, Hashable {
   /// The operator's name, or its kind and number where it has none.
   public var name: String
@@ -27,7 +27,7 @@ public struct OperatorMetrics: Sendable, Hashable {
   }
 }
 
-/// What the checkpoints of a job cost since the run began.
+/// What the checkpoints of a job cost since the run, or its last restart, began.
 public struct CheckpointMetrics: Sendable, Hashable {
   /// Committed epochs.
   public var count = 0

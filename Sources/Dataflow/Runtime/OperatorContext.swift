@@ -73,6 +73,13 @@ public final class OperatorContext {
     return first..<end
   }
 
+  /// Refuses a batch whose source gave it no keys though they were asked for.
+  func checkKeys<Element>(of batch: borrowing Batch<Element>) throws {
+    if batch.isKeyed { return }
+    throw DataflowError(
+      .notKeyed, name, "\(batch.count) records of job \(job) came with \(batch.keys.count) keys; use keyed(by:)")
+  }
+
   /// The error that fails the job because of this operator.
   public func failure(_ error: any Error) -> DataflowError {
     if let error = error as? DataflowError { return error }

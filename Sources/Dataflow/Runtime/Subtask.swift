@@ -54,7 +54,7 @@ final class Subtask {
     let now = run.options.clock.now
     try noteCommit()
     if end != .goesOn && unsealed == 0 {
-      return coordinator.isFinished ? .finished : .idle(until: .max)
+      return notified == epoch ? .finished : .idle(until: .max)
     }
     let nextBarrier = keepsTime ? coordinator.tick(now: now) : .max
     var worked = try passBarrier()

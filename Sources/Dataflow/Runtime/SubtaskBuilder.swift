@@ -80,7 +80,15 @@ final class SubtaskBuilder {
     let context = context(node)
     let counters = counters(node)
     if run.parallelism == 1 {
-      guard let key else { return connect(origin, to: output) }
+      guard let key else {
+        let receiver = Receiver<Element>(
+          batch: { batch in
+            counters.received(batch.count)
+            try context.checkKeys(of: batch)
+            try output.batch(batch)
+          }, watermark: output.watermark)
+        return connect(origin, to: receiver)
+      }
       let receiver = Receiver<Element>(
         batch: { batch in
           var batch = batch
@@ -99,7 +107,11 @@ final class SubtaskBuilder {
       batch: { batch in
         var batch = batch
         counters.received(batch.count)
-        if let key { do { try key(&batch) } catch { throw context.failure(error) } }
+        if let key {
+          do { try key(&batch) } catch { throw context.failure(error) }
+        } else {
+          try context.checkKeys(of: batch)
+        }
         route(batch, sender)
       }, watermark: { sender.watermark($0) })
     connect(origin, to: receiver)
