@@ -7,7 +7,7 @@ public struct EventLogError: Error, Sendable {
     enum Kind: String, Sendable {
       case storage, unknownTopic, topicExists, topicDeleted, invalidTopic, invalidPartition, recordTooLarge
       case offsetOutOfRange, damaged, missingSegment, truncatedSegment, unsupportedFormat, alreadyOpen, readOnly
-      case sequenceGap, fenced, queueFull, closed, notFound, invalidOptions
+      case sequenceGap, fenced, closed, notFound, invalidOptions
     }
     let kind: Kind
 
@@ -43,8 +43,6 @@ public struct EventLogError: Error, Sendable {
     public static let sequenceGap = Code(kind: .sequenceGap)
     /// A newer epoch of this producer has appended; the older one may not any more.
     public static let fenced = Code(kind: .fenced)
-    /// Too many bytes wait to be written; flush, or wait.
-    public static let queueFull = Code(kind: .queueFull)
     /// The log was closed.
     public static let closed = Code(kind: .closed)
     /// There is no log in that directory.
@@ -84,7 +82,6 @@ public struct EventLogError: Error, Sendable {
   public var isRetriable: Bool {
     switch code.kind {
     case .storage: cause?.isRetriable ?? false
-    case .queueFull: true
     default: false
     }
   }

@@ -59,8 +59,6 @@ final class AppendQueue: Sendable {
     let headers: [UInt8]
     /// Nil: wherever a batch is being filled.
     let partition: Int?
-
-    var size: Int { unsafe key.count + value.count + headers.count }
   }
 
   /// Puts `record` into its partition's open batch, with `waiter` (given the record's index) or to be flushed later.
