@@ -105,9 +105,12 @@ final class LMDBShell {
 
   private func get(_ key: String) throws -> String {
     let database = try opened().database("main")
+    let environment = try opened()
     let size = try Array(key.utf8).withUnsafeBytes { key in
-      if reader != nil { return try reader!.get(database, key)?.count }
-      return try opened().read { try $0.get(database, key)?.count }
+      switch reader {
+      case .some(let reader): try reader.get(database, key)?.count
+      case nil: try environment.read { try $0.get(database, key)?.count }
+      }
     }
     return size.map(String.init) ?? "none"
   }

@@ -4,6 +4,7 @@ import Synchronization
 
 /// Records what a child does to the files below a folder: the library of `Tests/CrashRecorder`, preloaded into it.
 public struct Recorder: Sendable {
+  /// There is no C compiler (exit code 127), or it refused the library.
   public struct CompilerFailure: Error {
     public var ending: ChildProcess.Ending
   }
@@ -46,7 +47,8 @@ public struct Recorder: Sendable {
 
   private static let compiled = Mutex<String?>(nil)
 
-  /// The library, compiled once per run of the tests with the system's `cc` (package gcc).
+  /// The library, compiled once per run of the tests with the system's C compiler (package gcc), or with the clang that
+  /// comes with Swift.
   ///
   /// It is no target of the package: linked into the tests it would take over their own file calls, and a dynamic
   /// library product would be offered to everyone who depends on the package.
@@ -59,9 +61,13 @@ public struct Recorder: Sendable {
         .appendingPathComponent("millrace-recorder-\(ProcessInfo.processInfo.processIdentifier).so").path
       // Not Foundation's Process: it notices the end by a descriptor that children started meanwhile inherit.
       let compiler = try ChildProcess(
-        "/usr/bin/env",
+        "/bin/sh",
         [
-          "cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread", "-o", path, source,
+          "-c",
+          """
+          compiler=$(command -v cc || command -v gcc || command -v clang) || exit 127
+          exec "$compiler" -std=gnu11 -O1 -Wall -Wextra -U_FORTIFY_SOURCE -shared -fPIC -pthread -o "$0" "$1"
+          """, path, source,
         ])
       let ending = compiler.wait()
       guard ending == .exited(0) else { throw CompilerFailure(ending: ending) }
