@@ -20,8 +20,8 @@ public final class EventLog: Sendable {
   /// Opening is the recovery: what a crash left of a segment being created, rolled or removed is put right here, and
   /// nothing that was acknowledged is missing.
   ///
-  /// - Throws: `alreadyOpen` if it is open for writing elsewhere; `missingSegment`, `truncatedSegment` or `damaged` with
-  ///   what is missing, unless the options say to report instead; `unsupportedFormat`, `notFound`, `storage`.
+  /// - Throws: `alreadyOpen` if it is open for writing elsewhere; `missingSegment`, `truncatedSegment` or `damaged`
+  ///   with what is missing, unless the options say to report instead; `unsupportedFormat`, `notFound`, `storage`.
   public static func open(at directory: String, _ options: LogOptions = LogOptions()) throws(EventLogError) -> EventLog
   {
     let core = try LogCore(directory: directory, options: options)

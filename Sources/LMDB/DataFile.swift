@@ -18,7 +18,8 @@ struct FileIdentity: Hashable {
   }
 }
 
-/// The data file while its environment is being opened: creates it, checks it, and makes it durable, before LMDB maps it.
+/// The data file while its environment is being opened: creates it, checks it, and makes it durable, before LMDB maps
+/// it.
 ///
 /// Holds an advisory lock meanwhile (`flock`: apart from the record locks that LMDB uses), so that no process takes
 /// another's half-created file for a damaged one.

@@ -47,7 +47,8 @@ final class EnvironmentRegistry: Sendable {
     return core
   }
 
-  /// A file that replaced one still open here would share its lock file, and closing either would drop the locks of both.
+  /// A file that replaced one still open here would share its lock file, and closing either would drop the locks of
+  /// both.
   private static func refuseSharedLockFile(_ path: String, _ entries: [FileIdentity: Entry]) throws(LMDBError) {
     guard let lock = FileIdentity(path: DataFile.lockPath(of: path)) else { return }
     if entries.values.contains(where: { $0.core.lockIdentity == lock }) {

@@ -2,8 +2,8 @@ public import Bytes
 
 /// How a table's base is laid out: how changes to one key combine, and how a block takes them in.
 ///
-/// The default is `PackedBlocks`; views bring columnar groups. Called on the writer thread during sweeps, and by readers
-/// to verify; never per record of a batch.
+/// The default is `PackedBlocks`; views bring columnar groups. Called on the writer thread during sweeps, and by
+/// readers to verify; never per record of a batch.
 public protocol BlockFormat: Sendable {
   /// Stored with the table: 0 for packed blocks. A table is only merged by the format of its number.
   var identifier: UInt8 { get }
@@ -17,12 +17,12 @@ public protocol BlockFormat: Sendable {
   /// Whether older changes of the same key do not matter.
   func isWhole(_ change: Change) -> Bool
 
-  /// Appends the payload of `newer` laid over `older` to `buffer`; returns whether the result is a tombstone. Only called
-  /// when `newer` is not whole.
+  /// Appends the payload of `newer` laid over `older` to `buffer`; returns whether the result is a tombstone. Only
+  /// called when `newer` is not whole.
   func combine(_ newer: Change, over older: Change, into buffer: inout ByteBuffer) throws -> Bool
 
-  /// Writes what `blocks` (neighbours in key order; none where the base holds nothing yet) become with `changes`: sorted,
-  /// one per key, tombstones included. Neighbouring outputs must be separable (`Fence.separates`).
+  /// Writes what `blocks` (neighbours in key order; none where the base holds nothing yet) become with `changes`:
+  /// sorted, one per key, tombstones included. Neighbouring outputs must be separable (`Fence.separates`).
   ///
   /// Checks the checksums of what it reads; throws `TableError.damaged` rather than to write damage on.
   func rewrite(lane: Int, blocks: [Block], changes: [Change], into output: inout BlockOutput) throws

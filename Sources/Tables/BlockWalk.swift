@@ -27,8 +27,8 @@ struct BlockWalk {
     return unsafe Block(bytes: cursor.value, fence: fence)
   }
 
-  /// Moves to the block that holds `key`, or, without one, to the first or the last block. Backwards, a key beyond the last
-  /// block leads to the last.
+  /// Moves to the block that holds `key`, or, without one, to the first or the last block. Backwards, a key beyond the
+  /// last block leads to the last.
   func start(
     _ cursor: inout Cursor, _ space: TableSpace, at key: UnsafeRawBufferPointer?, reverse: Bool
   ) throws -> Bool {

@@ -36,8 +36,8 @@ enum TableKeys {
   }
 }
 
-/// The exclusive upper bound of a block's keys, and the inclusive lower bound of the next block's: the shortest key that
-/// tells them apart.
+/// The exclusive upper bound of a block's keys, and the inclusive lower bound of the next block's: the shortest key
+/// that tells them apart.
 ///
 /// LMDB's keys end at 511 bytes, a table's do not. A fence has at most 505 bytes, so keys that agree in their first 505
 /// bytes cannot be separated: they stay in one block, however large it gets.

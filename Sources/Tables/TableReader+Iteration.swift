@@ -2,8 +2,8 @@ import Bytes
 public import LMDB
 
 extension TableReader {
-  /// Calls `body` with key and value of every row with `start` ≤ key < `end`, in bytewise key order or against it, until it
-  /// returns false. For tables of the default format.
+  /// Calls `body` with key and value of every row with `start` ≤ key < `end`, in bytewise key order or against it,
+  /// until it returns false. For tables of the default format.
   ///
   /// - Throws: `damaged` where it meets damage; what `body` throws.
   public func forEach<T: ReadableTransaction & ~Copyable>(

@@ -2,8 +2,8 @@ import Bytes
 public import LMDB
 import Synchronization
 
-/// One table as one transaction sees it: the live runs over the base. Made by `TableSpace.reader`, shared by all users of
-/// that transaction number.
+/// One table as one transaction sees it: the live runs over the base. Made by `TableSpace.reader`, shared by all users
+/// of that transaction number.
 ///
 /// Thread-safe. Every call takes a transaction of the same number as the reader was made with; what it returns is valid
 /// as long as that transaction.

@@ -4,8 +4,9 @@ import LMDB
 extension TableSpace {
   /// Combines neighbouring runs into one, so that a look-up passes few; returns the bytes written.
   ///
-  /// Runs are taken by size class (a class is `combineCount` times the one below): when the newest ones up to some class
-  /// are enough, they become one run. An entry is so rewritten once per class. Beyond `maximumRuns`, whatever costs least.
+  /// Runs are taken by size class (a class is `combineCount` times the one below): when the newest ones up to some
+  /// class are enough, they become one run. An entry is so rewritten once per class. Beyond `maximumRuns`, whatever
+  /// costs least.
   func combineSmall(
     _ table: TableID, _ state: inout TableState, _ format: any BlockFormat,
     in transaction: borrowing WriteTransaction, _ budget: MaintenanceBudget

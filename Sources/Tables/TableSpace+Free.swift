@@ -3,8 +3,8 @@ import LMDB
 import Synchronization
 
 extension TableSpace {
-  /// Frees the next part of a dropped table: values of about four budgets of bytes, at least one. Returns whether any is
-  /// left.
+  /// Frees the next part of a dropped table: values of about four budgets of bytes, at least one. Returns whether any
+  /// is left.
   func freeSlice(
     of table: TableID, _ state: TableState, in transaction: borrowing WriteTransaction, _ budget: MaintenanceBudget
   ) throws -> Bool {

@@ -120,6 +120,7 @@ extension TableSpace {
     if frozen > 0 { state.sweep = TableState.Sweep(frozen: frozen, lane: 0, position: []) }
   }
 
-  /// How many times the usual slice: the runs' bytes by the threshold, so that merging keeps up with any rate of appends.
+  /// How many times the usual slice: the runs' bytes by the threshold, so that merging keeps up with any rate of
+  /// appends.
   private func pace(of state: TableState) -> Int { min(16, max(1, state.runBytes / max(1, sweepThreshold(state)))) }
 }

@@ -1,8 +1,8 @@
 import Bytes
 public import LMDB
 
-/// A table's notes: up to 256 short values that belong to it, for the module that uses it (schemas, say). They are freed
-/// with the table. Key in the database "tables": "s" ‖ table (4) ‖ number (1).
+/// A table's notes: up to 256 short values that belong to it, for the module that uses it (schemas, say). They are
+/// freed with the table. Key in the database "tables": "s" ‖ table (4) ‖ number (1).
 extension TableSpace {
   /// Sets note `number` of `table`.
   public func setNote(

@@ -2,11 +2,11 @@ import Bytes
 import LMDB
 
 extension TableSpace {
-  /// Merges the next part of the frozen runs into the base, about `slice` bytes of blocks; returns the bytes written. At
-  /// the end of the last lane the frozen runs are deleted.
+  /// Merges the next part of the frozen runs into the base, about `slice` bytes of blocks; returns the bytes written.
+  /// At the end of the last lane the frozen runs are deleted.
   ///
-  /// A run holds whole values and tombstones, so that a reader who lays it over a base that has taken part of it in sees
-  /// the same.
+  /// A run holds whole values and tombstones, so that a reader who lays it over a base that has taken part of it in
+  /// sees the same.
   func sweepSlice(
     _ table: TableID, _ state: inout TableState, _ format: any BlockFormat,
     in transaction: borrowing WriteTransaction, _ slice: Int

@@ -15,8 +15,8 @@ public struct TableReport: Sendable {
 }
 
 extension TableSpace {
-  /// Reads all of `table` and checks checksums, structure, the order of keys and the fences of its runs and blocks. Damage
-  /// is listed, not thrown.
+  /// Reads all of `table` and checks checksums, structure, the order of keys and the fences of its runs and blocks.
+  /// Damage is listed, not thrown.
   ///
   /// - Throws: `unknownTable`, `unknownFormat`, LMDB's errors; `damaged` if the table's own record is.
   public func verify<T: ReadableTransaction & ~Copyable>(

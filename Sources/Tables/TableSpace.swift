@@ -2,11 +2,11 @@ import Bytes
 public import LMDB
 import Synchronization
 
-/// The tables of one state file: sorted key/value maps to which each checkpoint appends a run, and whose runs are merged
-/// into key-ordered blocks a slice at a time.
+/// The tables of one state file: sorted key/value maps to which each checkpoint appends a run, and whose runs are
+/// merged into key-ordered blocks a slice at a time.
 ///
-/// Changing calls take the write transaction and become durable with it. Reading calls take any transaction and see what
-/// it sees. Safe from any thread (write transactions come one at a time).
+/// Changing calls take the write transaction and become durable with it. Reading calls take any transaction and see
+/// what it sees. Safe from any thread (write transactions come one at a time).
 public final class TableSpace: Sendable {
   /// The named databases that the environment must have.
   public static let databases = ["tables", "runs", "blocks"]

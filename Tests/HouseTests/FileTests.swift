@@ -20,7 +20,9 @@ import Testing
 
   @Test func noLineIsWiderThan120Columns() throws {
     try forEachLine { file, number, line in
-      #expect(line.count <= 120, "\(file.path):\(number) has \(line.count) columns")
+      // A row of a table in a comment cannot be broken.
+      let isTableRow = line.drop { $0 == " " }.hasPrefix("/// |")
+      #expect(line.count <= 120 || isTableRow, "\(file.path):\(number) has \(line.count) columns")
     }
   }
 

@@ -7,7 +7,8 @@ import Testing
 struct DamageTests {
   private static let mark = [UInt8]("a value that stands nowhere else".utf8)
 
-  /// A file with the marked value at `key-500` among 1,000 others, in a run or in a block, one bit of the value flipped.
+  /// A file with the marked value at `key-500` among 1,000 others, in a run or in a block, one bit of the value
+  /// flipped.
   private func damaged(merged: Bool, _ body: (TableSpace, TableID) throws -> Void) throws {
     let scratch = try Scratch()
     var options = TableSpace.Options()

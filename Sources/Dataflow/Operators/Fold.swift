@@ -59,8 +59,8 @@ extension KeyedStream {
   /// - Parameters:
   ///   - description: name, states and what it owns.
   ///   - backing: called once per subtask and run: where values are found and how changes are sealed.
-  ///   - update: changes the value of the record's key: the key is number `index` of `keys`; nil is absent, and making it
-  ///     nil deletes. Under the policy *skip* what it did before throwing is undone.
+  ///   - update: changes the value of the record's key: the key is number `index` of `keys`; nil is absent, and making
+  ///     it nil deletes. Under the policy *skip* what it did before throwing is undone.
   @inlinable
   public func fold<Value: Sendable>(
     _ description: OperatorDescription,

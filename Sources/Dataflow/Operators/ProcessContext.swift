@@ -1,6 +1,7 @@
 public import Bytes
 
-/// What a process operator's closures work with: one key, its state, its timers, and the way out. Valid during the call.
+/// What a process operator's closures work with: one key, its state, its timers, and the way out. Valid during the
+/// call.
 @safe
 public struct ProcessContext<State, Output: Sendable>: ~Copyable {
   // Invariant: while a closure runs, `slot` points to the key's value and `keys` to the column that holds the key.
@@ -35,8 +36,8 @@ public struct ProcessContext<State, Output: Sendable>: ~Copyable {
   @inlinable
   public mutating func emit(_ element: consuming Output) { output.append(element) }
 
-  /// Sets a timer of this key: `onTimer` is called once when the watermark has reached `time`. Set twice it fires once; a
-  /// time that has passed fires before the watermark moves on.
+  /// Sets a timer of this key: `onTimer` is called once when the watermark has reached `time`. Set twice it fires once;
+  /// a time that has passed fires before the watermark moves on.
   @inlinable
   public mutating func setTimer(at time: Timestamp) { requests.append((time.microseconds, true)) }
 

@@ -18,8 +18,8 @@ extension Stream {
     }
   }
 
-  /// Calls `body` with each record, for its effects: exactly-once is the store's, not theirs. After a crash records since
-  /// the last checkpoint are seen again.
+  /// Calls `body` with each record, for its effects: exactly-once is the store's, not theirs. After a crash records
+  /// since the last checkpoint are seen again.
   @inlinable
   public func forEach(
     _ name: String, onError: ErrorPolicy = .fail, _ body: @escaping @Sendable (Element) throws -> Void

@@ -1,4 +1,5 @@
-/// A key in 16 bytes: up to 15 bytes are held in place; of a longer one, where it lies, its length and part of its hash.
+/// A key in 16 bytes: up to 15 bytes are held in place; of a longer one, where it lies, its length and part of its
+/// hash.
 ///
 /// Short: the bytes, zeros behind them, the length in the last byte. Long: a number that its owner turns into an
 /// address; then length (32 bits), 24 bits of hash and 0xFF.

@@ -287,8 +287,8 @@ extension KeyTable {
 // MARK: - Growing and shrinking
 
 extension KeyTable {
-  /// Doubles the index until it is at most half full with `wanted` entries. The tag holds the bits that place a cell, so
-  /// no entry is touched, and cells move in order.
+  /// Doubles the index until it is at most half full with `wanted` entries. The tag holds the bits that place a cell,
+  /// so no entry is touched, and cells move in order.
   private func growIndex(toHold wanted: Int) {
     var room = cellCount
     while wanted * 2 > room { room *= 2 }

@@ -97,8 +97,8 @@ extension KeyedState {
     return part
   }
 
-  /// Lets the backing see new commits, which makes what they hold evictable. `seal` does it too; an idle subtask calls it
-  /// so that no old view of the file stays pinned.
+  /// Lets the backing see new commits, which makes what they hold evictable. `seal` does it too; an idle subtask calls
+  /// it so that no old view of the file stays pinned.
   public func noticeCommits() throws {
     let newest = commits.newest
     guard newest > visibleEpoch else { return }

@@ -51,8 +51,8 @@ extension KeyedState {
     if left < wanted { forgetPrepared() }
   }
 
-  /// Lets go of entries whose key is committed as absent: deleted, or looked up and not found. Without it the entries of
-  /// closed windows would stay for good. Done when the number of entries has doubled since the last time.
+  /// Lets go of entries whose key is committed as absent: deleted, or looked up and not found. Without it the entries
+  /// of closed windows would stay for good. Done when the number of entries has doubled since the last time.
   func purge() {
     var freed = 0
     unsafe forEachSlot { slot, entry, header in

@@ -23,8 +23,8 @@ public final class KeyedState<Value> {
   @usableFromInline var chunkCount = 0
   @usableFromInline var maximumCount: Int
 
-  /// The memory that entries may take, in bytes, before clean and committed ones are evicted. Changed entries stay in any
-  /// case; see `isOverBudget`.
+  /// The memory that entries may take, in bytes, before clean and committed ones are evicted. Changed entries stay in
+  /// any case; see `isOverBudget`.
   public var memoryBudget: Int {
     didSet { maximumCount = entries(in: memoryBudget) }
   }
@@ -139,8 +139,8 @@ extension KeyedState {
     }
   }
 
-  /// Finds or loads the entries of `range`, at most `chunk` records, so that `change(at:)` and `value(at:)` can be called
-  /// for them, in any order and beside other states prepared for the same records, until the next `prepare`.
+  /// Finds or loads the entries of `range`, at most `chunk` records, so that `change(at:)` and `value(at:)` can be
+  /// called for them, in any order and beside other states prepared for the same records, until the next `prepare`.
   @inlinable
   public func prepare(_ keys: borrowing KeyColumn, _ range: Range<Int>) throws {
     precondition(

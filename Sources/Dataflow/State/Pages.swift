@@ -10,8 +10,8 @@ enum Pages {
     count < largePage ? count : (count + largePage - 1) / largePage * largePage
   }
 
-  /// `count` zeroed bytes, aligned to a page, from 2 MB on to a large page. Ends the process when the system refuses, as
-  /// every Swift allocation does.
+  /// `count` zeroed bytes, aligned to a page, from 2 MB on to a large page. Ends the process when the system refuses,
+  /// as every Swift allocation does.
   static func allocate(_ count: Int, large: Bool = false) -> UnsafeMutableRawPointer {
     // Over-long by one large page, so that a boundary of it lies inside; the rest is given back.
     let extra = count >= largePage ? largePage : 0

@@ -3,7 +3,8 @@ public import LMDB
 import Synchronization
 public import Tables
 
-/// Encoded changes in the order of their sealing: group ‖ key ‖ namespace, then the value's bytes, one behind the other.
+/// Encoded changes in the order of their sealing: group ‖ key ‖ namespace, then the value's bytes, one behind the
+/// other.
 ///
 /// Filled by the subtask in one pass; sorted into a run by whoever writes it.
 @usableFromInline

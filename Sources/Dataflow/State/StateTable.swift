@@ -5,8 +5,8 @@ public import Tables
 
 /// A table that keeps the values of one named state, and the codecs for every schema its values were written with.
 ///
-/// Key in the table: key group (1 byte) ‖ key ‖ namespace. Value: schema number (1 byte) ‖ the codec's bytes. Schemas are
-/// notes of the table, so that values written before a change of type stay readable, each by its own.
+/// Key in the table: key group (1 byte) ‖ key ‖ namespace. Value: schema number (1 byte) ‖ the codec's bytes. Schemas
+/// are notes of the table, so that values written before a change of type stay readable, each by its own.
 @safe
 public struct StateTable<Value>: Sendable {
   public let space: TableSpace
@@ -17,8 +17,8 @@ public struct StateTable<Value>: Sendable {
 
   /// Opens the table called `name`, made if there is none, in a write transaction of the state file.
   ///
-  /// - Throws: `RecordsError` naming the field when stored values cannot be read as `Value`, before anything is written;
-  ///   `StateError.tooManySchemas` after 255 changes of type.
+  /// - Throws: `RecordsError` naming the field when stored values cannot be read as `Value`, before anything is
+  ///   written; `StateError.tooManySchemas` after 255 changes of type.
   public init(
     opening name: String, codec: Codec<Value>, space: TableSpace, in transaction: borrowing WriteTransaction
   ) throws {

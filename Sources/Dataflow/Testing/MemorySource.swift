@@ -1,8 +1,8 @@
 public import Bytes
 import Synchronization
 
-/// Records held in memory, in partitions, to be read from any position: for tests and measurements. More may be appended
-/// while a job runs.
+/// Records held in memory, in partitions, to be read from any position: for tests and measurements. More may be
+/// appended while a job runs.
 public final class MemorySource<Element: Sendable>: Source {
   struct Entry: Sendable {
     let element: Element

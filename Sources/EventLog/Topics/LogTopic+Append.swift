@@ -8,9 +8,9 @@ extension LogTopic {
   ///
   /// With a key it goes to the key's partition, without one to any, unless `partition` says which.
   ///
-  /// - Throws: `recordTooLarge`, `invalidPartition`, `closed`, `topicDeleted`, `readOnly`; `storage`, after which nothing
-  ///   of it is in the log and, if `isRetriable`, the next append may succeed; `CancellationError` if it was cancelled
-  ///   while waiting for room, before it was accepted.
+  /// - Throws: `recordTooLarge`, `invalidPartition`, `closed`, `topicDeleted`, `readOnly`; `storage`, after which
+  ///   nothing of it is in the log and, if `isRetriable`, the next append may succeed; `CancellationError` if it was
+  ///   cancelled while waiting for room, before it was accepted.
   @discardableResult
   public func append(
     key: [UInt8]?, value: [UInt8], timestamp: Timestamp, headers: [LogHeader] = [], partition: Int? = nil
@@ -79,8 +79,9 @@ extension LogTopic {
 
   /// Accepts a record to be written later: durable once a `flush` that begins afterwards returns. Costs about 0.1 µs.
   ///
-  /// Returns false, having taken nothing, while `LogOptions.maximumPendingBytes` wait to be written: flush, or try later.
-  /// The writer starts by itself when `LogOptions.commitBytes` wait; less waits for a flush, or somebody's append.
+  /// Returns false, having taken nothing, while `LogOptions.maximumPendingBytes` wait to be written: flush, or try
+  /// later. The writer starts by itself when `LogOptions.commitBytes` wait; less waits for a flush, or somebody's
+  /// append.
   ///
   /// - Throws: `recordTooLarge`, `invalidPartition`, `closed`, `topicDeleted`, `readOnly`.
   public func enqueue(

@@ -4,8 +4,8 @@ extension LogTopic {
   /// Appends `records` to `partition` so that a repeat has no effect: the records are numbered from `sequence` on by
   /// their producer, per partition, and those that are in the log already are dropped.
   ///
-  /// The first number of a producer, and of each of its epochs, is 0. Last numbers outlive restarts, rolls and retention.
-  /// All records go into one batch, wholly or not at all; at most 65,536 of them and 16 MiB.
+  /// The first number of a producer, and of each of its epochs, is 0. Last numbers outlive restarts, rolls and
+  /// retention. All records go into one batch, wholly or not at all; at most 65,536 of them and 16 MiB.
   ///
   /// - Throws: `sequenceGap` with the number that was due; `fenced` once a newer epoch of this producer has appended;
   ///   as `append`.

@@ -52,8 +52,8 @@ extension LogTopic {
 
   /// The offset of the first record in `partition` with a timestamp at or after `timestamp`; nil if there is none.
   ///
-  /// Timestamps need not be in order; damaged batches are passed over. Goes by the largest timestamps of segments and index entries: cost grows with
-  /// the number of segments and reads at most a few batches of each that may hold it.
+  /// Timestamps need not be in order; damaged batches are passed over. Goes by the largest timestamps of segments and
+  /// index entries: cost grows with the number of segments and reads at most a few batches of each that may hold it.
   public func offset(forTimestamp timestamp: Timestamp, partition: Int) throws -> Int64? {
     try state.check(partition)
     return try TimeLookup(state: state, partition: partition, timestamp: timestamp.microseconds).run()

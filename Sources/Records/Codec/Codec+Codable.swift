@@ -1,9 +1,9 @@
 internal import Bytes
 
 extension Codec where Value: Codable & Sendable {
-  /// Any `Codable` value, in CBOR (RFC 8949) with its property names: about fifty times the time of a planned record and
-  /// twice its bytes. Its own `init(from:)` and `encode(to:)` are called, so it decides itself how old data is read:
-  /// a new property must be optional or have its default there.
+  /// Any `Codable` value, in CBOR (RFC 8949) with its property names: about fifty times the time of a planned record
+  /// and twice its bytes. Its own `init(from:)` and `encode(to:)` are called, so it decides itself how old data is
+  /// read: a new property must be optional or have its default there.
   ///
   /// Equal values need not have equal bytes: a `Dictionary` or `Set` is written in whatever order it is in.
   public static var codable: Codec {

@@ -46,7 +46,8 @@ extension RecordLayout.Field {
     }
   }
 
-  /// Initialises the field of the struct at `base` with the next part of `key`. When it throws, the field holds nothing.
+  /// Initialises the field of the struct at `base` with the next part of `key`. When it throws, the field holds
+  /// nothing.
   ///
   /// - Throws: ``RecordsError`` with code `.malformed`, naming the field.
   @unsafe
