@@ -101,8 +101,11 @@ import Views
     let store = try TestStore()
     let view = try open(store)
     let base = String(repeating: "x", count: 240)
-    let titles = [base, base + "a", base + "b", base + String(repeating: "a", count: 400),
-      base + String(repeating: "a", count: 399) + "b", String(repeating: "y", count: 512), String(repeating: "\0", count: 600)]
+    let titles = [
+      base, base + "a", base + "b", base + String(repeating: "a", count: 400),
+      base + String(repeating: "a", count: 399) + "b", String(repeating: "y", count: 512),
+      String(repeating: "\0", count: 600),
+    ]
     let changes = ViewChanges(view)
     for (number, title) in titles.enumerated() { changes.upsert(product("p\(number)", title: title)) }
     try store.commit(try changes.seal())
@@ -111,10 +114,17 @@ import Views
       for (number, title) in titles.enumerated() {
         #expect(try reader.where(\.title, equals: title).rows().map(\.id) == ["p\(number)"])
         for other in titles {
-          func sorted(_ isIn: (String) -> Bool) -> [String] { titles.indices.filter { isIn(titles[$0]) }.map { "p\($0)" } }
-          #expect(try reader.where { $0.title < title && $0.title >= other }.rows().map(\.id)
-            == sorted { $0.utf8.lexicographicallyPrecedes(title.utf8) && !$0.utf8.lexicographicallyPrecedes(other.utf8) })
-          #expect(try reader.where { $0.title.hasPrefix(other) }.rows().map(\.id) == sorted { $0.utf8.starts(with: other.utf8) })
+          func sorted(_ isIn: (String) -> Bool) -> [String] {
+            titles.indices.filter { isIn(titles[$0]) }.map { "p\($0)" }
+          }
+          #expect(
+            try reader.where { $0.title < title && $0.title >= other }.rows().map(\.id)
+              == sorted {
+                $0.utf8.lexicographicallyPrecedes(title.utf8) && !$0.utf8.lexicographicallyPrecedes(other.utf8)
+              })
+          #expect(
+            try reader.where { $0.title.hasPrefix(other) }.rows().map(\.id)
+              == sorted { $0.utf8.starts(with: other.utf8) })
         }
       }
       #expect(try reader.where(\.title, equals: base).explain().hasPrefix("index title"))

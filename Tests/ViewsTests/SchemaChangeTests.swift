@@ -31,7 +31,9 @@ struct ItemWithText: Record, Equatable {
       try store.views.open("items", of: Item.self, key: \.id, indexes: [.on(\.name)], in: $0)
     }
     let changes = ViewChanges(view)
-    for number in 0..<count { changes.upsert(Item(id: Int64(number), name: "item \(number % 7)", amount: Int32(number))) }
+    for number in 0..<count {
+      changes.upsert(Item(id: Int64(number), name: "item \(number % 7)", amount: Int32(number)))
+    }
     try store.commit(try changes.seal())
     if merged { try store.settle() }
     return (store, view)
@@ -96,7 +98,9 @@ struct ItemWithText: Record, Equatable {
     let (store, view) = try storeWithItems(10, merged: merged)
     try store.write { try store.views.addColumn(.init("b", .int64, defaultValue: 1), to: "items", in: $0) }
     func make(_ ids: ClosedRange<Int64>) throws {
-      let changes = ViewChanges(try store.write { try store.views.open("items", of: Item.self, key: \.id, policy: .ignoreOtherColumns, in: $0) })
+      let changes = ViewChanges(
+        try store.write { try store.views.open("items", of: Item.self, key: \.id, policy: .ignoreOtherColumns, in: $0) }
+      )
       for id in ids { changes.upsert(Item(id: id, name: "new", amount: 0)) }
       try store.commit(try changes.seal())
       if merged { try store.settle() }
@@ -157,7 +161,9 @@ struct ItemWithText: Record, Equatable {
     #expect(try reader.where(\.name, equals: "item 3").explain().hasPrefix("index name: 14"))
     let dynamic = try store.snapshot().view(named: "items")
     #expect(try dynamic.get(3)?["title"] == "item 3")
-    #expect(throws: ViewError.self) { try store.write { try store.views.open("items", of: Item.self, key: \.id, in: $0) } }
+    #expect(throws: ViewError.self) {
+      try store.write { try store.views.open("items", of: Item.self, key: \.id, in: $0) }
+    }
   }
 
   @Test func aStructThatDoesNotFitIsRefusedByColumnAndNothingChanges() throws {

@@ -3,8 +3,8 @@ internal import Bytes
 /// Row changes in the order they came, later brought into key order with one change per key.
 struct ChangeCollector: ~Copyable {
   private struct Entry {
-    /// The first eight bytes of the key as a number: decides most comparisons.
-    var prefix: UInt64
+    /// Eight bytes of the key behind what all keys share, as a number: decides most comparisons.
+    var prefix: UInt64 = 0
     var offset: Int
     var keyCount: Int32
     /// −1 for a delete.
@@ -13,6 +13,8 @@ struct ChangeCollector: ~Copyable {
 
   private var bytes = ByteBuffer(capacity: 1 << 12)
   private var entries: [Entry] = []
+  /// The number of leading bytes that all keys share.
+  private var shared = 0
 
   var count: Int { entries.count }
 
@@ -23,10 +25,23 @@ struct ChangeCollector: ~Copyable {
     let keyEnd = bytes.count
     change(&bytes)
     let changeCount = bytes.count - keyEnd
-    unsafe entries.append(
+    noteShared(keyEnd - offset, at: offset)
+    entries.append(
       Entry(
-        prefix: Self.prefix(bytes.bytes.slice(offset, keyEnd - offset)), offset: offset,
-        keyCount: Int32(keyEnd - offset), changeCount: changeCount == 0 ? -1 : Int32(changeCount)))
+        offset: offset, keyCount: Int32(keyEnd - offset), changeCount: changeCount == 0 ? -1 : Int32(changeCount)))
+  }
+
+  /// Shortens what all keys share to what the new one shares too.
+  private mutating func noteShared(_ count: Int, at offset: Int) {
+    guard let first = entries.first else {
+      shared = count
+      return
+    }
+    var common = 0
+    let most = min(shared, count)
+    let all = unsafe bytes.bytes
+    while common < most, unsafe all[first.offset + common] == all[offset + common] { common += 1 }
+    shared = common
   }
 
   private static func prefix(_ key: UnsafeRawBufferPointer) -> UInt64 {
@@ -48,6 +63,10 @@ struct ChangeCollector: ~Copyable {
   /// Sorts the changes and lays those of one key over each other.
   mutating func sorted(isBytes: (UInt32) -> Bool) throws(ViewError) -> SortedChanges {
     let bytes = unsafe bytes.bytes
+    for index in entries.indices {
+      let key = unsafe key(entries[index])
+      entries[index].prefix = unsafe Self.prefix(key.slice(shared, key.count - shared))
+    }
     entries.sort { left, right in
       if left.prefix != right.prefix { return left.prefix < right.prefix }
       let order = unsafe bytes.slice(left.offset, Int(left.keyCount)).compare(

@@ -67,6 +67,8 @@ final class ColumnVector {
     let rows = column.rows
     reset(rows: rows)
     decodeNulls(column)
+    // Local, so that the loops do not ask the object for it each time.
+    let words = unsafe words
     guard let start = unsafe column.group.baseAddress else { return }
     let values = unsafe start + column.values
     switch column.encoding {
@@ -114,6 +116,7 @@ final class ColumnVector {
 
   private func decodePlain(_ column: GroupColumn) {
     guard let start = unsafe column.group.baseAddress else { return }
+    let (words, counts) = unsafe (words, counts)
     let heap = unsafe UInt64(UInt(bitPattern: start + column.heap))
     var begin: UInt64 = 0
     for row in 0..<column.rows {
@@ -125,6 +128,7 @@ final class ColumnVector {
   }
 
   private func decodeDictionary(_ column: GroupColumn) {
+    let (words, counts) = unsafe (words, counts)
     for row in 0..<column.rows {
       let code = Int(column.number(column.width, at: column.values + row * column.width))
       let bytes = unsafe column.dictionary(code)

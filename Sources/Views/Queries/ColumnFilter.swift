@@ -68,7 +68,8 @@ final class ColumnFilter {
     let values: UnsafePointer<Int64>
     if literal.type.storage == .real {
       bound = CellOrder.ordered(literal.owned.cell.real)
-      for row in 0..<rows { unsafe ordered[row] = unsafe CellOrder.ordered(Double(bitPattern: vector.words[row])) }
+      let words = unsafe vector.words
+      for row in 0..<rows { unsafe ordered[row] = CellOrder.ordered(Double(bitPattern: words[row])) }
       unsafe values = unsafe UnsafePointer(ordered)
     } else {
       bound = literal.owned.cell.integer
@@ -83,11 +84,12 @@ final class ColumnFilter {
     case .greaterOrEqual: for row in 0..<rows { unsafe mask[row] = unsafe values[row] >= bound ? 1 : 0 }
     }
     if !vector.hasNulls { return }
+    let nulls = unsafe vector.nulls
     // The bound is not nil here: nil rows are unequal to it and not ordered with it.
     if comparison == .notEqual {
-      for row in 0..<rows { unsafe mask[row] |= vector.nulls[row] }
+      for row in 0..<rows { unsafe mask[row] |= nulls[row] }
     } else {
-      for row in 0..<rows { unsafe mask[row] &= vector.nulls[row] ^ 1 }
+      for row in 0..<rows { unsafe mask[row] &= nulls[row] ^ 1 }
     }
   }
 

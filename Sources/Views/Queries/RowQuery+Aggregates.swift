@@ -127,44 +127,45 @@ private struct SummaryState {
       }
       return
     }
-    let vector = segment.vector(position)
-    let mask = unsafe segment.mask
-    var selected = 0
-    for row in segment.rows { unsafe selected += Int(mask[row]) }
+    var selected = segment.selectedCount
     summary.rows += selected
     if selected == 0 { return }
+    let vector = segment.vector(position)
     if vector.hasNulls {
-      for row in segment.rows { unsafe mask[row] &= vector.nulls[row] ^ 1 }
-      selected = 0
-      for row in segment.rows { unsafe selected += Int(mask[row]) }
+      let (mask, nulls) = unsafe (segment.mask, vector.nulls)
+      for row in segment.rows { unsafe mask[row] &= nulls[row] ^ 1 }
+      selected = segment.selectedCount
     }
     summary.values += selected
-    if wantsSum { unsafe addSum(vector, mask, segment) }
-    if wantsExtremes { for row in segment.rows where unsafe mask[row] != 0 { widen(vector.cell(row)) } }
+    if wantsSum { addSum(vector, segment) }
+    guard wantsExtremes else { return }
+    let mask = unsafe segment.mask
+    for row in segment.rows where unsafe mask[row] != 0 { widen(vector.cell(row)) }
   }
 
-  private mutating func addSum(_ vector: ColumnVector, _ mask: UnsafeMutablePointer<UInt8>, _ segment: Segment) {
+  private mutating func addSum(_ vector: ColumnVector, _ segment: Segment) {
     let rows = segment.rows
+    let (words, mask) = unsafe (vector.words, segment.mask)
     if type.storage == .real {
       var sum = 0.0
-      for row in rows { unsafe sum += mask[row] != 0 ? Double(bitPattern: vector.words[row]) : 0 }
+      for row in rows { unsafe sum += mask[row] != 0 ? Double(bitPattern: words[row]) : 0 }
       summary.realSum += sum
       return
     }
-    guard type != .uint64, isSmall(vector, rows) else {
+    guard type != .uint64, unsafe Self.isSmall(words, rows) else {
       for row in rows where unsafe mask[row] != 0 { addToSum(vector.cell(row)) }
       return
     }
     var sum: Int64 = 0
-    for row in rows { unsafe sum &+= Int64(bitPattern: vector.words[row] & (0 &- UInt64(mask[row]))) }
+    for row in rows { unsafe sum &+= Int64(bitPattern: words[row] & (0 &- UInt64(mask[row]))) }
     summary.integerSum += Int128(sum)
   }
 
   /// Whether the rows' sum surely fits: all values within ±2^46, and never more than 2^16 rows.
-  private func isSmall(_ vector: ColumnVector, _ rows: Range<Int>) -> Bool {
+  private static func isSmall(_ words: UnsafeMutablePointer<UInt64>, _ rows: Range<Int>) -> Bool {
     var high: UInt64 = 0
     for row in rows {
-      let value = unsafe Int64(bitPattern: vector.words[row])
+      let value = unsafe Int64(bitPattern: words[row])
       high |= UInt64(bitPattern: value ^ (value >> 63))
     }
     return high >> 46 == 0

@@ -21,7 +21,8 @@ extension RowQuery {
     try forEachSegment(table, start, end, in: transaction) { segment in
       if segment.group != nil, !segment.rows.isEmpty {
         let vector = segment.vector(position)
-        for row in segment.rows where unsafe segment.mask[row] != 0 && best.takes(vector.cell(row)) {
+        let mask = unsafe segment.mask
+        for row in segment.rows where unsafe mask[row] != 0 && best.takes(vector.cell(row)) {
           segment.position(cursor, atBase: row)
           unsafe best.insert(vector.cell(row), key: [UInt8](cursor.key))
         }

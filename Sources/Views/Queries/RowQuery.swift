@@ -84,6 +84,7 @@ package struct RowQuery {
     _ segment: Segment, _ table: TableView, _ body: (RowCursor) throws -> Bool
   ) throws -> Bool {
     let cursor = table.cursor
+    let mask = unsafe segment.mask
     var next = 0
     for row in segment.rows {
       while next < segment.touched.count, segment.touched[next].position <= row {
@@ -91,7 +92,7 @@ package struct RowQuery {
         next += 1
         if segment.position(cursor, at: touched), try holds(cursor), try !body(cursor) { return false }
       }
-      if unsafe segment.mask[row] == 0 { continue }
+      if unsafe mask[row] == 0 { continue }
       segment.position(cursor, atBase: row)
       if let rowFilter, try !rowFilter(cursor) { continue }
       if try !body(cursor) { return false }
@@ -111,8 +112,8 @@ extension TableView {
   func keys<T: ReadableTransaction & ~Copyable>(
     of index: IndexDefinition, _ ranges: [AccessPath.IndexRange], in transaction: borrowing T
   ) throws -> [[UInt8]]? {
-    // A row found by key costs as much as some fifty rows read in columns.
-    let limit = max(2_000, approximateCount / 50)
+    // A row found by key costs as much as some hundreds of rows read in columns.
+    let limit = max(2_000, approximateCount / 400)
     var keys: [[UInt8]] = []
     let reader = try indexReader(index)
     for range in ranges {

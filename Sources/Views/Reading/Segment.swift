@@ -71,6 +71,14 @@ final class Segment {
 
   // MARK: Reading
 
+  /// How many of the rows within bounds the mask selects.
+  var selectedCount: Int {
+    let mask = unsafe mask
+    var count = 0
+    for row in rows { count += Int(unsafe mask[row]) }
+    return count
+  }
+
   /// Points `cursor` at a touched row; false if it was deleted.
   func position(_ cursor: RowCursor, at row: Touched) -> Bool {
     cursor.reset()

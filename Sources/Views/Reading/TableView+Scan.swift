@@ -50,24 +50,43 @@ extension TableView {
 /// Walks the changes of several runs key by key: a binary heap of cursors, ordered by key, then by age.
 private struct ChangeMerge {
   private var cursors: ContiguousArray<RunCursor>
+  /// Eight bytes of each cursor's key behind what all keys share.
   private var prefixes: ContiguousArray<UInt64> = []
+  private let shared: Int
   private var heap: ContiguousArray<Int> = []
 
   /// - Parameter runs: newest first.
   init(_ runs: [RunReader], from start: UnsafeRawBufferPointer?) {
     cursors = ContiguousArray(runs.map { unsafe $0.cursor(atLeast: start) })
+    shared = Self.sharedCount(runs)
     for index in cursors.indices {
-      prefixes.append(Self.prefix(cursors[index]))
+      prefixes.append(prefix(cursors[index]))
       if cursors[index].current != nil { heap.append(index) }
     }
     for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { sink(index) }
   }
 
-  private static func prefix(_ cursor: RunCursor) -> UInt64 {
+  /// The number of leading bytes that the keys of all runs share.
+  private static func sharedCount(_ runs: [RunReader]) -> Int {
+    var shared = Int.max
+    guard let sample = unsafe runs.first?.cursor(atLeast: nil).current?.key else { return 0 }
+    for run in runs {
+      for end in unsafe [run.cursor(atLeast: nil), run.cursor(before: nil)] {
+        guard let key = unsafe end.current?.key else { continue }
+        var common = 0
+        let most = min(shared, key.count, sample.count)
+        while common < most, unsafe key[common] == sample[common] { common += 1 }
+        shared = common
+      }
+    }
+    return shared
+  }
+
+  private func prefix(_ cursor: RunCursor) -> UInt64 {
     guard let key = unsafe cursor.current?.key else { return 0 }
-    if key.count >= 8 { return unsafe key.big(UInt64.self, at: 0) }
+    if key.count >= shared + 8 { return unsafe key.big(UInt64.self, at: shared) }
     var word: UInt64 = 0
-    for index in 0..<8 { word = unsafe word << 8 | (index < key.count ? UInt64(key[index]) : 0) }
+    for index in shared..<(shared + 8) { unsafe word = word << 8 | (index < key.count ? UInt64(key[index]) : 0) }
     return word
   }
 
@@ -97,7 +116,7 @@ private struct ChangeMerge {
       heap[0] = heap[heap.count - 1]
       heap.removeLast()
     } else {
-      prefixes[source] = Self.prefix(cursors[source])
+      prefixes[source] = prefix(cursors[source])
     }
     sink(0)
   }

@@ -83,10 +83,17 @@ extension RowPlan {
   /// The struct of a row.
   func row<Row>(_ cursor: RowCursor) throws(ViewError) -> Row {
     let keyCell = try cursor.cell(0)
-    let memory = UnsafeMutablePointer<Row>.allocate(capacity: 1)
-    defer { unsafe memory.deallocate() }
-    unsafe try load(keyCell, cursor, into: UnsafeMutableRawPointer(memory))
-    return unsafe memory.move()
+    do {
+      return unsafe try withUnsafeTemporaryAllocation(of: Row.self, capacity: 1) { memory in
+        let start = unsafe memory.baseAddress.map { UnsafeMutableRawPointer($0) }
+        if let start = unsafe start { unsafe try load(keyCell, cursor, into: start) }
+        return unsafe memory.moveElement(from: 0)
+      }
+    } catch let error as ViewError {
+      throw error
+    } catch {
+      throw ViewError(.storage, view: schema.name, "a row could not be read", cause: error)
+    }
   }
 
   private func load(_ keyCell: Cell, _ cursor: RowCursor, into memory: UnsafeMutableRawPointer) throws(ViewError) {

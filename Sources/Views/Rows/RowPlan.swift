@@ -3,6 +3,7 @@ package import Records
 
 /// How a struct's memory and a view's columns map: made once per struct and view schema, run per row by code that
 /// knows no type.
+@safe
 package final class RowPlan: Sendable {
   /// One property and its column.
   struct Step: Sendable {
@@ -21,6 +22,9 @@ package final class RowPlan: Sendable {
 
   package let schema: ViewSchema
   package let layout: RecordLayout
+  // Invariant: as many initialised fields as the layout has, for the plan's life. Through an address, so that using a
+  // field does not copy it.
+  private nonisolated(unsafe) let fields: UnsafeMutablePointer<RecordLayout.Field>
   /// The steps of all columns but the key, by ascending column id.
   let steps: [Step]
   let key: Step
@@ -33,8 +37,6 @@ package final class RowPlan: Sendable {
   package init(
     layout: RecordLayout, schema: ViewSchema, columnNames: [Int: String] = [:]
   ) throws(ViewError) {
-    self.layout = layout
-    self.schema = schema
     var steps: [Step] = []
     var key: Step?
     for (index, field) in layout.fields.enumerated() {
@@ -59,9 +61,18 @@ package final class RowPlan: Sendable {
         .schemaMismatch, view: schema.name, column: schema.definition.key.name,
         "\(layout.typeName) has no property for the primary key")
     }
+    self.layout = layout
+    self.schema = schema
+    unsafe fields = .allocate(capacity: layout.fields.count)
+    for (index, field) in layout.fields.enumerated() { unsafe (fields + index).initialize(to: field) }
     self.key = key
     self.steps = steps.sorted { $0.id < $1.id }
     mask = Self.mask(self.steps)
+  }
+
+  deinit {
+    unsafe fields.deinitialize(count: layout.fields.count)
+    unsafe fields.deallocate()
   }
 
   /// The mask of the columns of `steps`.
@@ -98,7 +109,7 @@ package final class RowPlan: Sendable {
   /// Appends the canonical bytes of the row's primary key.
   package func appendKey(of row: UnsafeRawPointer, to buffer: inout ByteBuffer) {
     if key.isBytes {
-      _ = unsafe layout.fields[key.field].withBytes(in: row) { unsafe buffer.append($0) }
+      _ = unsafe fields[key.field].withBytes(in: row) { unsafe buffer.append($0) }
     } else {
       unsafe KeyCoding.append(number(key, row), key.type, to: &buffer)
     }
@@ -127,7 +138,7 @@ package final class RowPlan: Sendable {
         word = unsafe Self.plain(step, row)
       } else if step.isBytes {
         let offset = buffer.count - heap
-        let count = unsafe layout.fields[step.field].withBytes(in: row) { bytes in
+        let count = unsafe fields[step.field].withBytes(in: row) { bytes in
           unsafe buffer.append(bytes)
           return bytes.count
         }
@@ -165,7 +176,7 @@ package final class RowPlan: Sendable {
 
   private func number(_ step: Step, _ row: UnsafeRawPointer) -> Cell {
     if step.isPlainNumber { return unsafe Cell(word: Self.plain(step, row), count: 0, isNull: false) }
-    guard let bits = unsafe layout.fields[step.field].bits(in: row) else { return .null }
+    guard let bits = unsafe fields[step.field].bits(in: row) else { return .null }
     switch step.type {
     case .uint64: return Cell(word: bits ^ (1 << 63), count: 0, isNull: false)
     case .float: return Cell(real: Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))))
@@ -200,15 +211,15 @@ package final class RowPlan: Sendable {
   private func storeGeneral(_ cell: Cell, _ step: Step, in row: UnsafeMutableRawPointer) throws(ViewError) {
     let done: Bool
     if cell.isNull {
-      done = unsafe layout.fields[step.field].initializeNull(in: row)
+      done = unsafe fields[step.field].initializeNull(in: row)
     } else {
       switch step.type {
       case .float:
-        done = unsafe layout.fields[step.field].initialize(bits: UInt64(Float(cell.real).bitPattern), in: row)
-      case .uint64: done = unsafe layout.fields[step.field].initialize(bits: cell.word ^ (1 << 63), in: row)
+        done = unsafe fields[step.field].initialize(bits: UInt64(Float(cell.real).bitPattern), in: row)
+      case .uint64: done = unsafe fields[step.field].initialize(bits: cell.word ^ (1 << 63), in: row)
       case .string, .bytes, .uuid, .opaque:
-        done = unsafe layout.fields[step.field].initialize(bytes: cell.bytes, in: row)
-      default: done = unsafe layout.fields[step.field].initialize(bits: cell.word, in: row)
+        done = unsafe fields[step.field].initialize(bytes: cell.bytes, in: row)
+      default: done = unsafe fields[step.field].initialize(bits: cell.word, in: row)
       }
     }
     if done { return }
@@ -233,8 +244,8 @@ package final class RowPlan: Sendable {
         done = index + 1
       }
     } catch {
-      unsafe layout.fields[key.field].deinitialize(in: row)
-      for index in 0..<done { unsafe layout.fields[steps[index].field].deinitialize(in: row) }
+      unsafe fields[key.field].deinitialize(in: row)
+      for index in 0..<done { unsafe fields[steps[index].field].deinitialize(in: row) }
       throw error
     }
   }
