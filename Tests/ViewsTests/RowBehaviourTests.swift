@@ -172,3 +172,41 @@ import Views
     #expect(throws: ViewError.self) { try reader.get(7) }
   }
 }
+
+/// A view as the state of a fold: loaded and changed by the bytes of keys.
+@Suite struct FoldSupportTests {
+  @Test func rowsAreLoadedAndChangedByTheBytesOfTheirKeys() throws {
+    let store = try TestStore()
+    let view = try store.write {
+      try store.views.open("items", of: Item.self, key: \.id, indexes: [.on(\.name)], in: $0)
+    }
+    var key = ByteBuffer()
+    KeyEncoding.append(-5 as Int64, to: &key)
+    let loader = try ViewRowLoader(view)
+    #expect(try loader.load(key.bytes) == nil)
+    let changes = ViewChanges(view)
+    try changes.upsert(Item(id: -5, name: "folded", amount: 3), keyBytes: key.bytes)
+    #expect { try changes.upsert(Item(id: 6, name: "", amount: 3), keyBytes: key.bytes) } throws: {
+      ($0 as? ViewError)?.code == .keyColumn
+    }
+    try store.commit(try changes.seal())
+    #expect(changes.isEmpty)
+    #expect(try loader.load(key.bytes) == nil)
+    try loader.renew()
+    #expect(try loader.load(key.bytes) == Item(id: -5, name: "folded", amount: 3))
+    changes.deleteRow(keyBytes: key.bytes)
+    let sealed = try changes.seal()
+    // A transaction that failed is repeated with the same changes.
+    struct Stop: Error {}
+    #expect(throws: Stop.self) {
+      try store.write {
+        try sealed.write(in: $0)
+        throw Stop()
+      }
+    }
+    try store.commit(sealed)
+    try loader.renew()
+    #expect(try loader.load(key.bytes) == nil)
+    #expect(try store.snapshot().verify("items").problems == [])
+  }
+}

@@ -210,14 +210,14 @@ struct ItemWithText: Record, Equatable {
     let old = try store.snapshot()
     let reader = try old[view]
     var seen = 0
-    try reader.all.forEach { _ in
+    try reader.all.forEach({ _ in
       seen += 1
       if seen == 10 {
         try store.write { try store.views.dropView("items", in: $0) }
         try store.settle()
       }
       return true
-    }
+    })
     #expect(seen == 3_000)
     #expect(try reader.where(\.name, equals: "item 3").count() == 429)
     let new = try store.snapshot()

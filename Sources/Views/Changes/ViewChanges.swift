@@ -7,6 +7,7 @@ public final class ViewChanges<Row: Record> {
   /// The view that is changed.
   public let view: View<Row>
   private var collector = ChangeCollector()
+  private var key = ByteBuffer(capacity: 64)
 
   public init(_ view: View<Row>) { self.view = view }
 
@@ -56,14 +57,14 @@ public final class ViewChanges<Row: Record> {
     collector.add(key: { unsafe $0.append(keyBytes) }, change: { _ in })
   }
 
-  /// Sets every column of the struct in the row whose primary key has these bytes, whatever key the struct holds: for
-  /// folds, whose state is found by the key's bytes.
+  /// Sets every column of the struct in the row whose primary key has these bytes: for folds, whose state is found by
+  /// the bytes of its key.
   ///
   /// - Throws: `keyColumn` if the struct holds another key.
   @unsafe
   public func upsert(_ row: borrowing Row, keyBytes: UnsafeRawBufferPointer) throws(ViewError) {
     let plan = view.plan
-    var key = ByteBuffer(capacity: 64)
+    key.removeAll()
     let isSame = unsafe withUnsafePointer(to: row) { row in
       unsafe plan.appendKey(of: row, to: &key)
       return unsafe key.bytes.compare(keyBytes) == 0

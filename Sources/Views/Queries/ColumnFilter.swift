@@ -64,24 +64,11 @@ final class ColumnFilter {
     case .some: break
     }
     let vector = source.vector(column)
-    let bound: Int64
-    let values: UnsafePointer<Int64>
     if literal.type.storage == .real {
-      bound = CellOrder.ordered(literal.owned.cell.real)
-      let words = unsafe vector.words
-      for row in 0..<rows { unsafe ordered[row] = CellOrder.ordered(Double(bitPattern: words[row])) }
-      unsafe values = unsafe UnsafePointer(ordered)
+      unsafe compareReals(vector, rows, comparison, literal.owned.cell.real, mask)
     } else {
-      bound = literal.owned.cell.integer
-      unsafe values = unsafe UnsafeRawPointer(vector.words).assumingMemoryBound(to: Int64.self)
-    }
-    switch comparison {
-    case .equal: for row in 0..<rows { unsafe mask[row] = unsafe values[row] == bound ? 1 : 0 }
-    case .notEqual: for row in 0..<rows { unsafe mask[row] = unsafe values[row] != bound ? 1 : 0 }
-    case .less: for row in 0..<rows { unsafe mask[row] = unsafe values[row] < bound ? 1 : 0 }
-    case .lessOrEqual: for row in 0..<rows { unsafe mask[row] = unsafe values[row] <= bound ? 1 : 0 }
-    case .greater: for row in 0..<rows { unsafe mask[row] = unsafe values[row] > bound ? 1 : 0 }
-    case .greaterOrEqual: for row in 0..<rows { unsafe mask[row] = unsafe values[row] >= bound ? 1 : 0 }
+      let values = unsafe UnsafeRawPointer(vector.words).assumingMemoryBound(to: Int64.self)
+      unsafe Self.compare(values, rows, comparison, literal.owned.cell.integer, mask)
     }
     if !vector.hasNulls { return }
     let nulls = unsafe vector.nulls
@@ -90,6 +77,42 @@ final class ColumnFilter {
       for row in 0..<rows { unsafe mask[row] |= nulls[row] }
     } else {
       for row in 0..<rows { unsafe mask[row] &= nulls[row] ^ 1 }
+    }
+  }
+
+  private static func compare(
+    _ values: UnsafePointer<Int64>, _ rows: Int, _ comparison: Condition.Comparison, _ bound: Int64,
+    _ mask: UnsafeMutablePointer<UInt8>
+  ) {
+    switch comparison {
+    case .equal: for row in 0..<rows { unsafe mask[row] = values[row] == bound ? 1 : 0 }
+    case .notEqual: for row in 0..<rows { unsafe mask[row] = values[row] != bound ? 1 : 0 }
+    case .less: for row in 0..<rows { unsafe mask[row] = values[row] < bound ? 1 : 0 }
+    case .lessOrEqual: for row in 0..<rows { unsafe mask[row] = values[row] <= bound ? 1 : 0 }
+    case .greater: for row in 0..<rows { unsafe mask[row] = values[row] > bound ? 1 : 0 }
+    case .greaterOrEqual: for row in 0..<rows { unsafe mask[row] = values[row] >= bound ? 1 : 0 }
+    }
+  }
+
+  private func compareReals(
+    _ vector: ColumnVector, _ rows: Int, _ comparison: Condition.Comparison, _ bound: Double,
+    _ mask: UnsafeMutablePointer<UInt8>
+  ) {
+    let words = unsafe vector.words
+    if bound.isNaN {
+      // The processor's comparisons are all false for it; the order of views has a place for it.
+      for row in 0..<rows { unsafe ordered[row] = CellOrder.ordered(Double(bitPattern: words[row])) }
+      return unsafe Self.compare(ordered, rows, comparison, CellOrder.ordered(bound), mask)
+    }
+    let values = unsafe UnsafeRawPointer(words).assumingMemoryBound(to: Double.self)
+    switch comparison {
+    case .equal: for row in 0..<rows { unsafe mask[row] = values[row] == bound ? 1 : 0 }
+    case .notEqual: for row in 0..<rows { unsafe mask[row] = values[row] == bound ? 0 : 1 }
+    case .less: for row in 0..<rows { unsafe mask[row] = values[row] < bound ? 1 : 0 }
+    case .lessOrEqual: for row in 0..<rows { unsafe mask[row] = values[row] <= bound ? 1 : 0 }
+    // Written so that NaN, above every number, is among them.
+    case .greater: for row in 0..<rows { unsafe mask[row] = values[row] <= bound ? 0 : 1 }
+    case .greaterOrEqual: for row in 0..<rows { unsafe mask[row] = values[row] < bound ? 0 : 1 }
     }
   }
 
