@@ -17,15 +17,15 @@ import Testing
     #expect(try parse("inspect ads.store") == .inspect(store: "ads.store", .table))
     #expect(try parse("inspect --json ads.store") == .inspect(store: "ads.store", .json))
     #expect(try parse("backup a b") == .backup(store: "a", target: "b"))
-    #expect(try parse("verify a") == .verify(store: "a", topic: nil, view: nil, .table))
-    #expect(try parse("verify a --view=v --topic t --json") == .verify(store: "a", topic: "t", view: "v", .json))
+    #expect(try parse("verify a") == .verify(store: "a", .table))
+    #expect(try parse("verify a --json") == .verify(store: "a", .json))
     #expect(
       try parse("tail a t --partition 3 --from 17 --limit=5 --follow --json")
         == .tail(
           store: "a", topic: "t",
           TailOptions(partition: 3, start: .offset(17), limit: 5, isFollowing: true), .json))
-    #expect(try parse("tail a t --from beginning") == .tail(store: "a", topic: "t", .init(start: .beginning), .table))
-    #expect(try parse("tail a t --from=end") == .tail(store: "a", topic: "t", .init(start: .end), .table))
+    #expect(try parse("tail a t --from earliest") == .tail(store: "a", topic: "t", .init(start: .earliest), .table))
+    #expect(try parse("tail a t --from=latest") == .tail(store: "a", topic: "t", .init(start: .latest), .table))
   }
 
   @Test func aQueryIsTakenApart() throws {
@@ -93,7 +93,7 @@ import Testing
     ("query a v --order a,,b", "has an empty part"),
     ("query a v --order a,a:desc", "names a column twice"),
     ("query a v --order :desc", "'--order'"),
-    ("tail a t --from -1", "takes an offset, 'beginning' or 'end', not '-1'"),
+    ("tail a t --from -1", "takes 'earliest', 'latest' or an offset, not '-1'"),
     ("tail a t --from start", "not 'start'"),
     ("tail a t --partition x", "at least 0, not 'x'"),
     ("query a v --where x=", "'--where' cannot be understood: a value was expected"),
@@ -105,7 +105,7 @@ import Testing
 
   @Test func emptyArgumentsAreNoNames() {
     #expect(message(["inspect", ""])?.contains("STORE is empty") == true)
-    #expect(message(["verify", "a", "--view", ""])?.contains("needs a value") == true)
+    #expect(message(["query", "a", "v", "--where", ""])?.contains("needs a value") == true)
     #expect(message([""])?.contains("unknown command ''") == true)
   }
 

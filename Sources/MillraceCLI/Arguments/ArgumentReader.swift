@@ -31,11 +31,11 @@ struct ArgumentReader {
     options.isFollowing = has("follow")
     switch value("from") {
     case nil: break
-    case "beginning": options.start = .beginning
-    case "end": options.start = .end
+    case "earliest", "beginning": options.start = .earliest
+    case "latest", "end": options.start = .latest
     case let text?:
       guard let offset = Int64(text), offset >= 0 else {
-        throw wrong("'--from' takes an offset, 'beginning' or 'end', not '\(text)'")
+        throw wrong("'--from' takes 'earliest', 'latest' or an offset, not '\(text)'")
       }
       options.start = .offset(offset)
     }

@@ -40,10 +40,10 @@ extension CommandSpecification {
         Option(name: "partition", value: "N", help: "Only this partition."),
         Option(
           name: "from", value: "OFFSET",
-          help: "Begin at this offset, at 'beginning', or at 'end' (default: the last ten of each partition)."),
+          help: "Begin at this offset, at 'earliest', or at 'latest' (default: the last ten of each partition)."),
         Option(name: "limit", value: "N", help: "Stop after so many records."),
         Option(name: "follow", value: nil, help: "Wait for new records until interrupted."), json, help,
-      ], examples: ["millrace tail ads.store purchases --from beginning --limit 5 --json"]),
+      ], examples: ["millrace tail ads.store purchases --from earliest --limit 5 --json"]),
     CommandSpecification(
       name: "query", summary: "Show rows of a view.",
       operands: [store, Operand(name: "VIEW", help: "The name of the view.")],
@@ -60,10 +60,7 @@ extension CommandSpecification {
       ]),
     CommandSpecification(
       name: "verify", summary: "Check the whole store: checksums, and that indexes equal scans.", operands: [store],
-      options: [
-        Option(name: "topic", value: "TOPIC", help: "Only this topic."),
-        Option(name: "view", value: "VIEW", help: "Only this view."), json, help,
-      ], examples: ["millrace verify ads.store"]),
+      options: [json, help], examples: ["millrace verify ads.store"]),
     CommandSpecification(
       name: "backup", summary: "Copy the store while it is in use.",
       operands: [store, Operand(name: "TARGET", help: "A directory that does not exist yet.")], options: [help],

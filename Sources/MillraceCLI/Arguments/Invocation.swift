@@ -6,7 +6,7 @@ enum Invocation: Equatable, Sendable {
   case inspect(store: String, OutputFormat)
   case tail(store: String, topic: String, TailOptions, OutputFormat)
   case query(store: String, view: String, QueryOptions, OutputFormat)
-  case verify(store: String, topic: String?, view: String?, OutputFormat)
+  case verify(store: String, OutputFormat)
   case backup(store: String, target: String)
 }
 
@@ -15,8 +15,8 @@ struct TailOptions: Equatable, Sendable {
   enum Start: Equatable, Sendable {
     /// The last ten records of each partition.
     case lastTen
-    case beginning
-    case end
+    case earliest
+    case latest
     case offset(Int64)
   }
 

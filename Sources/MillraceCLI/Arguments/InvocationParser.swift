@@ -36,8 +36,7 @@ extension Invocation {
     case "inspect": return .inspect(store: store, format)
     case "tail": return .tail(store: store, topic: arguments.operand(1), try arguments.tailOptions(), format)
     case "query": return .query(store: store, view: arguments.operand(1), try arguments.queryOptions(), format)
-    case "verify":
-      return .verify(store: store, topic: arguments.value("topic"), view: arguments.value("view"), format)
+    case "verify": return .verify(store: store, format)
     default: return .backup(store: store, target: arguments.operand(1))
     }
   }
