@@ -28,6 +28,11 @@ extension Environment {
     public var processID: Int32
     /// The commit that it sees; pages freed since cannot be reused.
     public var transactionID: Int
+
+    public init(processID: Int32, transactionID: Int) {
+      self.processID = processID
+      self.transactionID = transactionID
+    }
   }
 
   /// The open read transactions of every process, oldest first.

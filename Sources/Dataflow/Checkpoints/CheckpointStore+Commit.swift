@@ -45,7 +45,7 @@ extension CheckpointStore {
         try transact([epoch])
         return
       } catch {
-        let isRetriable = (error as? LMDBError)?.isRetriable ?? false
+        let isRetriable = (error as? LMDBError)?.isRetriable ?? (error as? DataflowError)?.isRetriable ?? false
         if attempt >= retry.attempts || !isRetriable {
           let reason = DataflowError(
             .checkpointFailed, epoch.job,
@@ -63,6 +63,7 @@ extension CheckpointStore {
 
   /// Writes and commits `epochs` in one transaction and tells everybody.
   private func transact(_ epochs: [SealedEpoch]) throws {
+    let budget = MaintenanceBudget(sweeps: try mayMerge())
     let checkpoint = try environment.write { transaction in
       var figures = try catalogue.figures(in: transaction)
       figures.checkpoint += 1
@@ -71,12 +72,33 @@ extension CheckpointStore {
         try record(epoch, checkpoint: figures.checkpoint, in: transaction)
       }
       try catalogue.put(figures, in: transaction)
-      _ = try tables.maintain(in: transaction)
+      _ = try tables.maintain(in: transaction, budget: budget)
       return figures.checkpoint
     }
     for epoch in epochs {
       for part in epoch.parts { part.committed(checkpoint: checkpoint) }
       epoch.completed(.success(checkpoint))
+    }
+  }
+
+  /// Whether runs may be merged now; old readers forbid it.
+  ///
+  /// - Throws: `checkpointFailed`, naming the process whose reader has made the file grow too far.
+  private func mayMerge() throws -> Bool {
+    let usage = environment.usage
+    let action = readers.withLock { readers in
+      readers.decide(now: clock.now, lastTransaction: usage.lastTransactionID, bytesUsed: usage.bytesUsed) {
+        environment.openReaders()
+      }
+    }
+    switch action {
+    case .merge: return true
+    case .pause: return false
+    case .refuse(let process, let growth):
+      throw DataflowError(
+        .checkpointFailed, "state file",
+        "a reader of process \(process) has been open while the file grew by \(growth) bytes; end that reader, "
+          + "then run the job again: it continues from the last checkpoint", isRetriable: true)
     }
   }
 

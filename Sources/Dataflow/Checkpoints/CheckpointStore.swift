@@ -25,12 +25,23 @@ public final class CheckpointStore: Sendable {
   /// Reads what the file knows of jobs.
   public let catalogue: JobCatalogue
   let retry: Retry
+  let readers: Mutex<ReaderWatch>
+  let clock: any RuntimeClock
   private let writer: PinnedThread
   private let waiting = Mutex<[SealedEpoch]>([])
   private let running = Mutex<Set<String>>([])
 
+  /// - Parameters:
+  ///   - maximumGrowth: bytes by which the file may grow while an old reader keeps merging from going on; beyond it
+  ///     checkpoints fail with the reader's process named, until it is gone.
+  ///   - clock: tells how old readers are.
   /// - Throws: `LMDBError.notFound` if the environment was opened without `databases`.
-  public init(environment: Environment, tables: TableSpace, retry: Retry = Retry()) throws {
+  public init(
+    environment: Environment, tables: TableSpace, retry: Retry = Retry(), maximumGrowth: Int = 4 << 30,
+    clock: any RuntimeClock = SystemClock()
+  ) throws {
+    readers = Mutex(ReaderWatch(limits: ReaderWatch.Limits(maximumGrowth: maximumGrowth)))
+    self.clock = clock
     self.environment = environment
     self.tables = tables
     self.retry = retry
