@@ -63,6 +63,7 @@ import Testing
     var rows = ViewRows()
     rows.products = model.products.values.sorted { $0.product < $1.product }
     rows.campaigns = Array(model.campaigns.values)
+    rows.categories = Array(model.categories.values)
     rows.households = model.households.values.sorted { $0.household < $1.household }
     return rows
   }

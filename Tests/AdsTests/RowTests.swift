@@ -70,6 +70,26 @@ import Testing
     #expect(!row.isLive(at: noon))
   }
 
+  @Test func onlyAPromotedProductHasARank() {
+    var row = Product(product: 7)
+    row.apply(terms(9, .offered, product: 7, bid: 20))
+    #expect(row.rank == PromotionRank.none)
+    row.apply(description(7, category: "SOUP"))
+    #expect(row.rank == 0)
+    row.apply(purchase(7, sales: 100))
+    #expect(row.rank == 11)
+    #expect(PromotionRank.leastScore(11) <= 2_000 && 2_000 < PromotionRank.leastScore(12))
+  }
+
+  @Test func ranksCoverEveryScoreOnce() {
+    for score in [0, 1, 2, 3, 4, 1_023, 1_024, Int64.max] {
+      let rank = PromotionRank.of(score)
+      #expect(PromotionRank.portions.filter { $0.contains(rank) }.count == 1)
+      #expect(PromotionRank.leastScore(rank) <= score)
+      #expect(rank == 63 || score < PromotionRank.leastScore(rank + 1))
+    }
+  }
+
   @Test func textColumnsReadWhatTheyWrote() {
     var offers = Offers()
     for campaign in [9, 3, 27] as [Int64] { offers.set(campaign, bidCents: campaign * 2) }

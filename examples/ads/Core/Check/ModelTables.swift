@@ -8,8 +8,13 @@ package struct ModelTables: AdTables {
 
   package func campaign(_ id: Int64) -> Campaign? { model.campaigns[id] }
 
-  package func forEachPromoted(inCategory match: CategoryMatch, _ body: (Product) throws -> Void) rethrows {
+  package func categories(_ match: CategoryMatch) -> [String] { model.categories.keys.filter(match.matches) }
+
+  package func forEachProduct(
+    in categories: [String], ranks: ClosedRange<Int64>, _ body: (Product) throws -> Void
+  ) rethrows {
+    let categories = Set(categories)
     for product in model.products.values
-    where product.isDescribed && !product.offers.isEmpty && match.matches(product.category) { try body(product) }
+    where ranks.contains(product.rank) && categories.contains(product.category) { try body(product) }
   }
 }

@@ -7,6 +7,7 @@ import Millrace
 package struct ReferenceModel: Sendable {
   package private(set) var products: [Int64: Product] = [:]
   package private(set) var campaigns: [Int64: Campaign] = [:]
+  package private(set) var categories: [String: Category] = [:]
   package private(set) var households: [Int64: Household] = [:]
   /// In the order of the purchases, and per purchase in the order of campaigns.
   package private(set) var attributions: [Attribution] = []
@@ -29,6 +30,9 @@ package struct ReferenceModel: Sendable {
     list(rules)
     count(purchases)
     charge(rules)
+    for (id, row) in products where row.isDescribed && !row.offers.isEmpty {
+      products[id]?.rank = Int64(String(row.bidCents * row.revenueCents, radix: 2).drop { $0 == "0" }.count)
+    }
   }
 
   private mutating func describe(_ inventory: [InventoryEvent]) {
@@ -36,8 +40,13 @@ package struct ReferenceModel: Sendable {
       var row = Product(product: event.product)
       row.isDescribed = true
       (row.department, row.brand, row.category, row.type) = (event.department, event.brand, event.category, event.type)
-      row.searchText = event.category.uppercased()
       products[event.product] = row
+    }
+    for (category, events) in Dictionary(grouping: inventory, by: \.category) {
+      var row = Category(category: category)
+      row.searchText = category.uppercased()
+      row.descriptions = Int64(events.count)
+      categories[category] = row
     }
   }
 

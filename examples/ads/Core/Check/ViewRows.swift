@@ -1,7 +1,8 @@
-/// All rows of the three views and everything in the topic `attributions`, as one snapshot has them.
+/// All rows of the four views, as one snapshot has them.
 package struct ViewRows: Sendable {
   package var products: [Product] = []
   package var campaigns: [Campaign] = []
+  package var categories: [Category] = []
   package var households: [Household] = []
 
   package init() {}
@@ -19,12 +20,13 @@ package struct ViewRows: Sendable {
     var found: [String] = []
     compare("products", products, \.product, model.products, limit, &found)
     compare("campaigns", campaigns, \.campaign, model.campaigns, limit, &found)
+    compare("categories", categories, \.category, model.categories, limit, &found)
     compare("households", households, \.household, model.households, limit, &found)
     return found
   }
 
-  private func compare<Row: Equatable>(
-    _ view: String, _ rows: [Row], _ key: KeyPath<Row, Int64>, _ expected: [Int64: Row], _ limit: Int,
+  private func compare<Row: Equatable, Key: Hashable & Comparable>(
+    _ view: String, _ rows: [Row], _ key: KeyPath<Row, Key>, _ expected: [Key: Row], _ limit: Int,
     _ found: inout [String]
   ) {
     func note(_ sentence: @autoclosure () -> String) { if found.count < limit { found.append(sentence()) } }

@@ -21,8 +21,8 @@ package struct Options: Hashable, Sendable {
   package var parallelism = 1
   /// How long readers run, 1 to 3,600 seconds.
   package var seconds = 10
-  /// How many threads read, 1 to 64.
-  package var readers = 2
+  /// How many threads read, 1 to 64; nil: as many as leave the job a core.
+  package var readers: Int?
   /// Who the ads are for; `select` needs it.
   package var household: Int64?
   /// What the category must contain.

@@ -18,7 +18,7 @@ extension Request {
         Readers at full speed beside the running job, and how long an ad selection took.
 
       --store DIR      the store's folder (ads.store)        --seconds N      how long to read (10)
-      --data DIR       the folder of the CSV files           --readers N      how many threads read (2)
+      --data DIR       the folder of the CSV files           --readers N      how many threads read
       --parallelism N  subtasks of the job (1)               --date DAY       the day of the request (2017-05-31)
       --fresh          remove the store first                --count N        how many ads (10)
 

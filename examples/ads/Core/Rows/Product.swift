@@ -8,13 +8,13 @@ package struct Product: Record, Hashable {
   package var department: String
   package var brand: String
   package var category: String
-  /// The category in capitals (A–Z): what an ad request's text is looked for in.
-  package var searchText: String
   package var type: String
   /// The campaigns that promote the product, with their bids; see `Offers`.
   package var offers: String
   /// The highest of these bids.
   package var bidCents: Int64
+  /// How high an ad for the product could rank, see `PromotionRank`; an index on it finds the best without the rest.
+  package var rank: Int64
   package var purchases: Int64
   package var units: Int64
   package var revenueCents: Int64
@@ -29,10 +29,10 @@ package struct Product: Record, Hashable {
     department = ""
     brand = ""
     category = ""
-    searchText = ""
     type = ""
     offers = ""
     bidCents = 0
+    rank = PromotionRank.none
     purchases = 0
     units = 0
     revenueCents = 0
@@ -52,8 +52,8 @@ extension Product {
     department = event.department
     brand = event.brand
     category = event.category
-    searchText = CategoryMatch.capitals(event.category)
     type = event.type
+    updateRank()
   }
 
   /// What the row learns from a campaign: only offers concern it.
@@ -63,6 +63,7 @@ extension Product {
     known.set(event.campaign, bidCents: event.bidCents)
     offers = known.text
     bidCents = known.highestBidCents
+    updateRank()
   }
 
   /// What the row learns from a purchase. Sums saturate rather than trap: input may hold any number.
@@ -75,5 +76,11 @@ extension Product {
       couponPurchases += 1
     }
     lastPurchase = max(lastPurchase ?? event.at, event.at)
+    updateRank()
+  }
+
+  private mutating func updateRank() {
+    let isPromoted = isPurchasable && !offers.isEmpty
+    rank = isPromoted ? PromotionRank.of(Ad.score(bidCents: bidCents, revenueCents: revenueCents)) : PromotionRank.none
   }
 }

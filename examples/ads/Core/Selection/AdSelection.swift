@@ -4,8 +4,10 @@ import Millrace
 package protocol AdTables {
   func household(_ id: Int64) throws -> Household?
   func campaign(_ id: Int64) throws -> Campaign?
-  /// Calls `body` with every described product that some campaign promotes and whose category matches.
-  func forEachPromoted(inCategory match: CategoryMatch, _ body: (Product) throws -> Void) throws
+  /// The categories that match.
+  func categories(_ match: CategoryMatch) throws -> [String]
+  /// Calls `body` with every product of one of the categories whose rank lies in `ranks`.
+  func forEachProduct(in categories: [String], ranks: ClosedRange<Int64>, _ body: (Product) throws -> Void) throws
 }
 
 extension AdQuery {
@@ -14,6 +16,9 @@ extension AdQuery {
   /// Eligible is a product that is purchasable, whose category matches, and that is listed by a campaign which targets
   /// the household and is live: announced, within its days, not paused, and with budget left. If several such campaigns
   /// list it, the highest bid pays for it, among equal bids the campaign with the smallest id.
+  ///
+  /// Looks at products from the highest rank down and stops when no product of a lower rank can be among the best: the
+  /// rank goes by the highest bid for a product, which no ad exceeds.
   package func select(from tables: some AdTables) throws -> [Ad] {
     guard let household = try tables.household(household) else { return [] }
     let live = try CampaignList(household.campaigns).all.filter { id in
@@ -21,8 +26,13 @@ extension AdQuery {
     }
     guard !live.isEmpty, count > 0 else { return [] }
     var best = BestAds(count: count)
-    try tables.forEachPromoted(inCategory: CategoryMatch(categoryContains)) { product in
-      if let ad = Ad(product, paidBy: live) { best.consider(ad) }
+    let categories = try tables.categories(CategoryMatch(categoryContains))
+    if categories.isEmpty { return [] }
+    for ranks in PromotionRank.portions {
+      try tables.forEachProduct(in: categories, ranks: ranks) { product in
+        if let ad = Ad(product, paidBy: live) { best.consider(ad) }
+      }
+      if best.isSettled(below: PromotionRank.leastScore(ranks.lowerBound)) { break }
     }
     return best.ads
   }
@@ -51,6 +61,9 @@ struct BestAds {
   private(set) var ads: [Ad] = []
 
   init(count: Int) { self.count = count }
+
+  /// Whether no ad with a score below `score` can get in any more.
+  func isSettled(below score: Int64) -> Bool { ads.count == count && (ads.last?.score ?? 0) >= score }
 
   mutating func consider(_ ad: Ad) {
     if ads.count == count {
