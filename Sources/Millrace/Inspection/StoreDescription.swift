@@ -44,6 +44,11 @@ extension StoreDescription {
     public var processID: Int32
     /// How many commits were made since.
     public var commitsBehind: Int
+
+    public init(processID: Int32, commitsBehind: Int) {
+      self.processID = processID
+      self.commitsBehind = commitsBehind
+    }
   }
 
   public struct Topic: Codable, Hashable, Sendable {
