@@ -107,6 +107,10 @@ import Testing
           group.appendKey(index, to: &key)
           #expect(key.array == Array(table[row].key.utf8))
           #expect(group.lowerBound(key.bytes) == (index, true))
+          for start in Set([0, index / 2, index]) { #expect(group.lowerBound(key.bytes, from: start) == (index, true)) }
+          key.append(0 as UInt8)
+          for start in [0, index, index + 1] { #expect(group.lowerBound(key.bytes, from: start) == (index + 1, false)) }
+          key.truncate(to: key.count - 1)
           for (column, value) in table[row].values.enumerated() {
             let found = group.entry(column).cell(index)
             let back = ColumnValue(found, schema.columns[column + 1].type)

@@ -84,7 +84,7 @@ final class GroupMerger: @unchecked Sendable {
       var next = 0
       while index < changes.count {
         let change = changes[index]
-        let (row, found) = unsafe group.lowerBound(change.key)
+        let (row, found) = unsafe group.lowerBound(change.key, from: next)
         // Behind the last row of this group: the change belongs to the next one, if there is one.
         if row > last, number + 1 < groups.count { break }
         appendBase(next..<row, offset)

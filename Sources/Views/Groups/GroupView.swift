@@ -68,6 +68,26 @@ struct GroupView: BitwiseCopyable {
     return unsafe (low, low < rows && suffix(low).compare(rest) == 0)
   }
 
+  /// As `lowerBound`, for a key that is not below that of row `start` − 1: fast if the answer is near.
+  func lowerBound(_ key: UnsafeRawBufferPointer, from start: Int) -> (row: Int, found: Bool) {
+    guard key.count >= prefixLength, unsafe key.slice(0, prefixLength).compare(prefix) == 0 else {
+      return unsafe lowerBound(key)
+    }
+    let rest = unsafe key.slice(prefixLength, key.count - prefixLength)
+    var low = start
+    var step = 1
+    while low + step <= rows, unsafe suffix(low + step - 1).compare(rest) < 0 {
+      low += step
+      step *= 2
+    }
+    var high = min(low + step - 1, rows)
+    while low < high {
+      let middle = (low + high) / 2
+      if unsafe suffix(middle).compare(rest) < 0 { low = middle + 1 } else { high = middle }
+    }
+    return unsafe (low, low < rows && suffix(low).compare(rest) == 0)
+  }
+
   /// As `lowerBound`, with keys short enough to be compared as one integer.
   private func lowerBound(word rest: UnsafeRawBufferPointer) -> (row: Int, found: Bool) {
     let shift = UInt64(64 - 8 * suffixLength)

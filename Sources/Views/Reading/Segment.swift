@@ -63,7 +63,7 @@ final class Segment {
 
   /// Ends the changes of one key, which were pushed newest first since `start`.
   func endKey(_ key: UnsafeRawBufferPointer, from start: Int) {
-    let (row, found) = unsafe group?.lowerBound(key) ?? (0, false)
+    let (row, found) = unsafe group?.lowerBound(key, from: touched.last?.position ?? 0) ?? (0, false)
     unsafe touched.append(Touched(key: key, base: found ? row : -1, position: row, changes: start..<changes.count))
   }
 
