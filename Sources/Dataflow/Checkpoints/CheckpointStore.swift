@@ -29,7 +29,8 @@ public final class CheckpointStore: Sendable {
   let clock: any RuntimeClock
   private let writer: PinnedThread
   private let waiting = Mutex<[SealedEpoch]>([])
-  private let running = Mutex<Set<String>>([])
+  /// The jobs that run, with what each of them alone may write.
+  private let running = Mutex<[String: [String]]>([:])
 
   /// - Parameters:
   ///   - maximumGrowth: bytes by which the file may grow while an old reader keeps merging from going on; beyond it
@@ -90,12 +91,29 @@ public final class CheckpointStore: Sendable {
     DataflowError(.stopped, "checkpoint store", "it was closed; open the store again")
   }
 
-  /// Claims the right to run `job`.
-  func begin(_ job: String) throws(DataflowError) {
-    guard running.withLock({ $0.insert(job).inserted }) else {
-      throw DataflowError(.alreadyRunning, job, "a job of this name is running in this process; stop it first")
+  /// Claims the right to run `job`, and to write what it owns.
+  func begin(_ job: String, owning resources: [String] = []) throws(DataflowError) {
+    let refusal = running.withLock { running -> DataflowError? in
+      if running[job] != nil {
+        return DataflowError(.alreadyRunning, job, "a job of this name is running in this process; stop it first")
+      }
+      for resource in resources {
+        guard let owner = running.first(where: { $0.value.contains(resource) })?.key else { continue }
+        return DataflowError(
+          .duplicateOwner, resource,
+          "job \(job) would write it, as job \(owner) does, which is running; only one may: stop the other, or write "
+            + "something else")
+      }
+      running[job] = resources
+      return nil
     }
+    if let refusal { throw refusal }
   }
 
-  func end(_ job: String) { running.withLock { _ = $0.remove(job) } }
+  func end(_ job: String) { running.withLock { _ = $0.removeValue(forKey: job) } }
+
+  /// The running job that alone may write `resource`.
+  public func owner(of resource: String) -> String? {
+    running.withLock { running in running.first { $0.value.contains(resource) }?.key }
+  }
 }

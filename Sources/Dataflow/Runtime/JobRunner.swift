@@ -52,7 +52,7 @@ public final class JobRunner: Sendable {
   @discardableResult
   public func runBlocking() throws -> RunOutcome {
     try options.validate(job: job.name)
-    try checkpoints.begin(job.name)
+    try checkpoints.begin(job.name, owning: job.ownedResources)
     defer {
       checkpoints.end(job.name)
       // A stop belongs to one run.

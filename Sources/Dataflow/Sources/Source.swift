@@ -85,6 +85,7 @@ public struct SourceBatch<Element: Sendable>: ~Copyable {
     let latest: Timestamp?
   }
   var advances: [Advance] = []
+  private(set) var skipped = 0
   private var described = 0
 
   /// An empty one with room for `capacity` records.
@@ -97,6 +98,9 @@ public struct SourceBatch<Element: Sendable>: ~Copyable {
       Advance(partition: partition, position: position, latest: records.latestTimestamp(from: described)))
     described = records.count
   }
+
+  /// Counts records that were left out, as the source's policy has it; shown in the source's metrics.
+  public mutating func skip(_ count: Int) { skipped += count }
 
   consuming func takeRecords() -> Batch<Element> { records }
 }

@@ -58,6 +58,7 @@ final class SourceRunner<S: Source>: SourceDriver {
     do {
       try reader.poll(into: &output, limit: limit)
     } catch { throw DataflowError.source(name, "cannot be read", error) }
+    if output.skipped > 0 { counters.skipped(output.skipped) }
     let advances = output.advances
     if advances.isEmpty { return 0 }
     let records = output.takeRecords()

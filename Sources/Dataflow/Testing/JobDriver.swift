@@ -22,7 +22,7 @@ public final class JobDriver {
     // Time stands still: nothing may wait for it.
     options.linger = .zero
     try options.validate(job: job.name)
-    try checkpoints.begin(job.name)
+    try checkpoints.begin(job.name, owning: job.ownedResources)
     self.job = job
     self.checkpoints = checkpoints
     self.choose = choose

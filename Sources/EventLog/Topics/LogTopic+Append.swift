@@ -181,7 +181,7 @@ extension LogTopic {
       timestamp: timestamp.microseconds, headers: headers, partition: target)
   }
 
-  func checkSize(key: Int, total: Int) throws(EventLogError) {
+  package func checkSize(key: Int, total: Int) throws(EventLogError) {
     if key > RecordFraming.maximumKeyBytes {
       throw .recordTooLarge("a key", size: key, limit: RecordFraming.maximumKeyBytes, topic: name)
     }

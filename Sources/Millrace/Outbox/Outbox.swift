@@ -1,4 +1,3 @@
-import Bytes
 import Dataflow
 import EventLog
 import LMDB
@@ -13,25 +12,27 @@ final class Outbox: Sendable {
   let database: Database
   private let environment: Environment
   private let checkpoints: CheckpointStore
-  private let log: EventLog
+  private let drainer: OutboxDrainer
   private let thread = PinnedThread(name: "millrace-outbox")
   private let state = Mutex(State())
 
   private struct State {
-    /// Rows that are durable in the log and not yet removed.
+    /// Rows that are durable in the log and not yet removed: no more of them than there are rows in the file.
     var drained: Set<[UInt8]> = []
     var isAwake = false
+    /// What keeps a producer's rows from being appended, until they are.
+    var failures: [UInt64: any Error] = [:]
+    /// What keeps all rows from being read.
     var failure: (any Error)?
+    /// The jobs of the producers that were opened here.
+    var jobs: [UInt64: String] = [:]
   }
-
-  /// Bytes of rows brought over at once.
-  private static let bytesPerRound = 16 << 20
 
   init(_ checkpoints: CheckpointStore, _ log: EventLog) throws {
     environment = checkpoints.environment
     self.checkpoints = checkpoints
-    self.log = log
     database = try environment.database("outbox")
+    drainer = OutboxDrainer(environment, database, log)
   }
 
   /// Has the drainer look for rows; returns at once.
@@ -43,22 +44,39 @@ final class Outbox: Sendable {
     if isFirst { thread.async { [self] in drain() } }
   }
 
-  /// Removes, in the checkpoint's transaction, what has been drained. On the writer thread.
+  /// A run of `job` begins to send as `producer`: what kept its rows waiting is tried again.
+  func open(_ producer: UInt64, job: String) {
+    let hasFailed = state.withLock { state in
+      state.jobs[producer] = job
+      return state.failures.removeValue(forKey: producer) != nil || state.failure != nil
+    }
+    if hasFailed { wake() }
+  }
+
+  /// Throws what keeps the rows of `producer` from their topic: its job must not go on to pile up more of them.
+  func refuseIfStuck(_ producer: UInt64) throws {
+    if let failure = state.withLock({ $0.failures[producer] ?? $0.failure }) { throw failure }
+  }
+
+  /// Everything that keeps rows waiting, whoever made them.
+  var failures: [any Error] { state.withLock { ($0.failure.map { [$0] } ?? []) + $0.failures.values } }
+
+  /// Removes, in a transaction, what has been drained. On the writer thread.
   func removeDrained(in transaction: borrowing WriteTransaction) throws {
-    // Forgetting a row whose removal is then rolled back only means that it is drained, and dropped, once more.
-    let keys = state.withLock { $0.drained }
-    for key in keys { try unsafe key.withUnsafeBytes { _ = try unsafe transaction.delete(database, key: $0) } }
+    // The keys are kept until a commit without their rows is seen: this transaction may yet be rolled back.
+    for key in state.withLock({ $0.drained }) {
+      try unsafe key.withUnsafeBytes { _ = try unsafe transaction.delete(database, key: $0) }
+    }
   }
 
   /// Waits until every committed row is durable in its topic, and removes the rows.
   ///
-  /// - Throws: what kept a row from being appended; it stays and is tried again at the next call, or open.
-  func settle() async throws {
+  /// - Throws: what kept a row of `job` from being appended; it stays and is tried again later.
+  func settle(job: String) async throws {
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
       let taken = thread.async { [self] in
         drain()
-        let failure = state.withLock { $0.failure }
-        if let failure { continuation.resume(throwing: failure) } else { continuation.resume() }
+        continuation.resume(with: Result { try throwFailure(of: job) })
       }
       if !taken { continuation.resume(throwing: StoreError(.closed, path: environment.path, detail: "it was closed")) }
     }
@@ -67,33 +85,25 @@ final class Outbox: Sendable {
     try forgetRemoved()
   }
 
-  func close() { thread.stop() }
-
-  // MARK: - On the drainer's thread
-
-  private struct Row: Sendable {
-    var key: [UInt8]
-    var lane: OutboxKeys.Lane
-    var sequence: Int64
-    var topic: String
-    var records: [NewRecord]
+  /// Tries again what failed and removes what lies in the file needlessly. Blocks; for the store's maintenance.
+  func maintain() throws {
+    let (hasFailed, hasDrained) = state.withLock {
+      ($0.failure != nil || !$0.failures.isEmpty, !$0.drained.isEmpty)
+    }
+    if hasFailed { wake() }
+    if hasDrained {
+      try checkpoints.write { [self] transaction in try removeDrained(in: transaction) }
+      try forgetRemoved()
+    }
   }
 
-  private func drain() {
-    state.withLock { state in
-      state.isAwake = false
-      state.failure = nil
+  func close() { thread.stop() }
+
+  private func throwFailure(of job: String) throws {
+    let failure = state.withLock { state in
+      state.failure ?? state.failures.first { state.jobs[$0.key] == job }?.value
     }
-    do {
-      try forgetRemoved()
-      while true {
-        let rows = try nextRows()
-        if rows.isEmpty { return }
-        try appendBlocking(rows)
-      }
-    } catch {
-      state.withLock { $0.failure = error }
-    }
+    if let failure { throw failure }
   }
 
   /// Drops from memory the keys that a commit has removed.
@@ -106,92 +116,30 @@ final class Outbox: Sendable {
     state.withLock { $0.drained.subtract(gone) }
   }
 
-  /// The oldest rows that are not drained yet, in order.
-  private func nextRows() throws -> [Row] {
-    let drained = state.withLock { $0.drained }
-    return try environment.read { transaction in
-      var rows: [Row] = []
-      var bytes = 0
-      var topics: [UInt64: String] = [:]
-      try transaction.withCursor(database) { cursor in
-        let start = OutboxKeys.rows
-        var isFound = try unsafe start.withUnsafeBytes { try unsafe cursor.seek(atLeast: $0) }
-        while isFound, bytes < Self.bytesPerRound, let (lane, sequence) = unsafe OutboxKeys.parseRow(cursor.key) {
-          let key = unsafe [UInt8](cursor.key)
-          if !drained.contains(key) {
-            guard let records = unsafe OutboxRow.decode(cursor.value) else {
-              throw StoreError(
-                .io, path: environment.path,
-                detail:
-                  "an outgoing row of producer \(lane.producer) from sequence \(sequence) is damaged; restore a backup")
-            }
-            unsafe bytes += cursor.value.count
-            let topic = try topics[lane.producer] ?? topicName(lane.producer, transaction)
-            topics[lane.producer] = topic
-            rows.append(Row(key: key, lane: lane, sequence: sequence, topic: topic, records: records))
-          }
-          isFound = try cursor.next()
-        }
-      }
-      return rows
-    }
-  }
-
-  private func topicName(_ producer: UInt64, _ transaction: borrowing ReadTransaction) throws -> String {
-    let key = OutboxKeys.producer(producer)
-    let name = try unsafe key.withUnsafeBytes { key in
-      try unsafe transaction.get(database, key).map { String(decoding: unsafe [UInt8]($0), as: UTF8.self) }
-    }
-    guard let name else {
-      throw StoreError(
-        .io, path: environment.path, detail: "the outbox does not name the topic of producer \(producer)")
-    }
-    return name
-  }
-
-  /// Appends the rows, lanes side by side, each in order; waits for all.
-  private func appendBlocking(_ rows: [Row]) throws {
-    let lanes = Dictionary(grouping: rows, by: \.lane).values.map { $0 }
-    let done = Semaphore()
-    let failure = FirstFailure()
-    Task { [self] in
-      await withTaskGroup(of: Void.self) { group in
-        for lane in lanes {
-          group.addTask { [self] in
-            do {
-              for row in lane { try await append(row) }
-            } catch {
-              failure.note(error)
-            }
-          }
-        }
-      }
-      done.signal()
-    }
-    done.wait()
-    try failure.throwIfAny()
-  }
-
-  private func append(_ row: Row) async throws {
-    let topic = try log.topic(row.topic)
+  /// Appends all rows that there are. On the drainer's thread. What fails stays, and holds up its own producer only.
+  private func drain() {
+    state.withLock { $0.isAwake = false }
+    var stuck: [UInt64: any Error] = [:]
     do {
-      _ = try await topic.appendIdempotent(
-        row.records, partition: Int(row.lane.partition),
-        producer: ProducerID(id: row.lane.producer, epoch: row.lane.epoch), sequence: row.sequence)
-    } catch let error as EventLogError where error.code == .fenced {
-      // A newer incarnation of the job has taken over: what the older one still had to send must not appear.
+      try forgetRemoved()
+      while true {
+        // The keys first, then the snapshot: one that is forgotten meanwhile is not in it either.
+        let round = try drainer.next(except: state.withLock { $0.drained }, stuck: stuck)
+        stuck = round.stuck
+        if round.rows.isEmpty { break }
+        let outcome = drainer.append(round.rows)
+        state.withLock { $0.drained.formUnion(outcome.done) }
+        stuck.merge(outcome.stuck) { first, _ in first }
+      }
+      state.withLock { state in
+        state.failures = stuck
+        state.failure = nil
+      }
+    } catch {
+      state.withLock { state in
+        state.failures.merge(stuck) { _, new in new }
+        state.failure = error
+      }
     }
-    state.withLock { _ = $0.drained.insert(row.key) }
-  }
-}
-
-/// The first error of several tasks.
-private final class FirstFailure: Sendable {
-  private let error = Mutex<(any Error)?>(nil)
-
-  func note(_ error: any Error) { self.error.withLock { $0 = $0 ?? error } }
-
-  func throwIfAny() throws {
-    if let error = error.withLock({ $0 }) { throw error }
   }
 }

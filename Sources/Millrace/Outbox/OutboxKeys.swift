@@ -7,7 +7,7 @@ enum OutboxKeys {
 
   /// Who appends: one job's sink to one topic.
   struct Lane: Hashable, Sendable {
-    /// The idempotent producer's number: XXH64 of job, sink and topic.
+    /// The idempotent producer's number: XXH64 of job, topic and the topic's id.
     var producer: UInt64
     /// The job's incarnation: fences the older ones.
     var epoch: UInt32
@@ -33,7 +33,7 @@ enum OutboxKeys {
   /// Where rows begin.
   static var rows: [UInt8] { [Kind.row.rawValue] }
 
-  /// The name of the producer's topic.
+  /// The producer's topic: an `OutboxTarget`.
   static func producer(_ producer: UInt64) -> [UInt8] {
     var buffer = ByteBuffer(capacity: 16)
     buffer.append(Kind.producer.rawValue)

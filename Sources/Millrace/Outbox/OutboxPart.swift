@@ -6,16 +6,16 @@ import LMDB
 /// that they are as durable as what they count.
 struct OutboxPart: SealedPart {
   let outbox: Outbox
-  let topic: String
+  let target: OutboxTarget
   let producer: UInt64
   let epoch: UInt32
   /// Per partition its rows in order.
   let rows: [UInt32: [SealedRow]]
 
   func write(in transaction: borrowing WriteTransaction, checkpoint: UInt64) throws {
+    try outbox.refuseIfStuck(producer)
     let database = outbox.database
-    let name = Array(topic.utf8)
-    try put(transaction, OutboxKeys.producer(producer), name)
+    try put(transaction, OutboxKeys.producer(producer), target.encoded)
     for (partition, rows) in rows {
       let lane = OutboxKeys.Lane(producer: producer, epoch: epoch, partition: partition)
       let nextKey = OutboxKeys.next(lane)

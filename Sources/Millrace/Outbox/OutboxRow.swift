@@ -11,7 +11,15 @@ struct OutboxRow: ~Copyable, Sendable {
   private(set) var count = 0
   private var buffer = ByteBuffer(capacity: 4096)
 
-  var isFull: Bool { count >= Self.maximumRecords || buffer.count >= Self.maximumBytes }
+  /// Bytes of a record beside its key and value.
+  static let recordHead = 16
+  /// The largest record that fits into one batch of the log.
+  static let maximumRecordBytes = (16 << 20) - recordHead
+
+  /// Whether another record of `bytes` should begin a new row.
+  func isFull(for bytes: Int) -> Bool {
+    count > 0 && (count >= Self.maximumRecords || buffer.count + Self.recordHead + bytes > Self.maximumBytes)
+  }
 
   mutating func append(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, timestamp: Timestamp) {
     if count == 0 {

@@ -26,6 +26,7 @@ public final class TopicSinkWriter<Event: Sendable>: SinkWriter {
 
   private let topic: Topic<Event>
   private let outbox: Outbox
+  private let target: OutboxTarget
   private let producer: UInt64
   private let epoch: UInt32
   private var full: [UInt32: [SealedRow]] = [:]
@@ -45,33 +46,39 @@ public final class TopicSinkWriter<Event: Sendable>: SinkWriter {
 
   init(_ topic: Topic<Event>, job: String, incarnation: UInt64) {
     self.topic = topic
-    outbox = topic.outbox
-    let identity = Array("\(job)\0\(topic.name)".utf8)
-    producer = unsafe identity.withUnsafeBytes { unsafe KeyHash($0).value }
+    outbox = topic.store.outbox
+    target = OutboxTarget(id: topic.log.id, topic: topic.name)
+    producer = target.producer(of: job)
+    outbox.open(producer, job: job)
     epoch = UInt32(truncatingIfNeeded: incarnation)
     open = Array(repeating: nil, count: topic.partitions)
   }
 
   public func write(_ batch: consuming Batch<Event>) throws {
     let coding = topic.coding
-    let limit = topic.log.options.maximumRecordBytes
     for index in 0..<batch.count {
       key.removeAll()
       value.removeAll()
       coding.encodeKey(batch[index], &key)
       try coding.encode(batch[index], &value)
       // The log would refuse it, for ever: refuse it here, before it is part of a checkpoint.
-      guard key.count <= 65_534, key.count + value.count <= limit else {
-        throw EventLogError(
-          .recordTooLarge, "a record of \(key.count + value.count) bytes, the topic's limit is \(limit)",
+      let bytes = key.count + value.count
+      try topic.log.checkSize(key: key.count, total: bytes)
+      guard bytes <= OutboxRow.maximumRecordBytes else {
+        var error = EventLogError(
+          .recordTooLarge,
+          "a record of \(bytes) bytes is above what a job can send, \(OutboxRow.maximumRecordBytes) bytes",
           topic: topic.name)
+        error.size = bytes
+        error.limit = OutboxRow.maximumRecordBytes
+        throw error
       }
       let time = coding.timestamp?(batch[index]) ?? batch.timestamp(index)
       let partition = unsafe topic.log.partition(forKey: key.bytes)
+      if let row = open[partition], row.row.isFull(for: bytes) { close(partition) }
       let row = open[partition] ?? OpenRow()
       open[partition] = row
       unsafe row.row.append(key: key.bytes, value: value.bytes, timestamp: time)
-      if row.row.isFull { close(partition) }
     }
   }
 
@@ -79,7 +86,7 @@ public final class TopicSinkWriter<Event: Sendable>: SinkWriter {
     for partition in open.indices { close(partition) }
     if full.isEmpty { return [] }
     defer { full = [:] }
-    return [OutboxPart(outbox: outbox, topic: topic.name, producer: producer, epoch: epoch, rows: full)]
+    return [OutboxPart(outbox: outbox, target: target, producer: producer, epoch: epoch, rows: full)]
   }
 
   private func close(_ partition: Int) {

@@ -72,7 +72,10 @@ extension Store {
   /// let best = try store.read { try $0[ads].where { $0.campaign == 7 }.top(10, by: \.bid) }
   /// ```
   ///
-  /// - Throws: what `body` throws; `LMDBError.readersFull` beyond `Options.maximumSnapshots`; `readerExpired` at a read
+  /// - Throws: what `body` throws; `StoreError.closed`; `LMDBError.readersFull` beyond `Options.maximumSnapshots`; `readerExpired` at a read
   ///   past `Options.maximumSnapshotAge`.
-  public func read<R>(_ body: (Snapshot) throws -> R) throws -> R { try body(try Snapshot(self)) }
+  public func read<R>(_ body: (Snapshot) throws -> R) throws -> R {
+    try requireOpen()
+    return try body(try Snapshot(self))
+  }
 }

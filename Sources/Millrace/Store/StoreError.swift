@@ -4,7 +4,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   /// The kind of error. New codes may be added; switch with a default.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     enum Kind: String, Sendable {
-      case alreadyOpen, notFound, notAStore, newerFormat, damagedFormat, permissionDenied, readOnly, closed
+      case alreadyOpen, notFound, notAStore, newerFormat, damagedFormat, missingFile, permissionDenied, readOnly, closed
       case alreadyExists, schemaMismatch, jobRunning, timedOut, undecodableRecord, io
     }
     let kind: Kind
@@ -19,6 +19,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let newerFormat = Code(kind: .newerFormat)
     /// The FORMAT file cannot be understood.
     public static let damagedFormat = Code(kind: .damagedFormat)
+    /// A file without which the store is not whole is gone.
+    public static let missingFile = Code(kind: .missingFile)
     /// The operating system refused access.
     public static let permissionDenied = Code(kind: .permissionDenied)
     /// A change was asked of a store opened for reading.

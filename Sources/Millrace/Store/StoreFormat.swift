@@ -10,22 +10,53 @@ enum StoreFormat {
   static let version = 1
   static let fileName = "FORMAT"
 
-  /// Checks the store at `folder`; makes a new one there if `create` and the folder is missing or empty.
-  static func check(_ folder: String, create: Bool) throws {
-    let file = folder + "/" + fileName
-    if let text = try read(file) { return try check(text, file) }
-    guard create else {
-      throw StoreError(.notFound, path: folder, detail: "there is no store; check the path")
+  /// Finds the store at `folder`, or makes one there, and claims it for a writer; a reader claims nothing.
+  static func claim(_ folder: String, isWriter: Bool) throws -> StoreLock? {
+    let isThere = try check(folder)
+    guard isWriter else {
+      if !isThere { throw StoreError(.notFound, path: folder, detail: "there is no store; check the path") }
+      return nil
     }
-    if unsafe mkdir(folder, 0o755) != 0 && errno != EEXIST { throw systemError(folder, "create the folder") }
-    let others = try entries(of: folder).filter { $0 != StoreLock.fileName }
+    if !isThere { try prepare(folder) }
+    let lock = try StoreLock(folder: folder)
+    // Two that create it at once: the second finds it made when it has the lock, which it does not get in time.
+    if try check(folder) { try checkWhole(folder) } else { try write(folder + "/" + fileName) }
+    return lock
+  }
+
+  /// Whether a store is at `folder` that this library can read.
+  private static func check(_ folder: String) throws -> Bool {
+    let file = folder + "/" + fileName
+    guard let text = try read(file) else { return false }
+    try check(text, file)
+    return true
+  }
+
+  /// Makes the folder; refuses one that holds other things.
+  private static func prepare(_ folder: String) throws {
+    if unsafe mkdir(folder, 0o755) == 0 {
+      do { try FileSync.folder(of: folder) } catch { throw systemError(folder, "sync the folder above") }
+    } else if errno != EEXIST {
+      throw systemError(folder, "create the folder")
+    }
+    let own = [StoreLock.fileName, fileName, fileName + ".new"]
+    let others = try entries(of: folder).filter { !own.contains($0) }
     guard others.isEmpty else {
       throw StoreError(
         .notAStore, path: folder,
         detail: "the folder is not empty and holds no store (found \(others.sorted()[0])); choose another path")
     }
-    try write(file)
-    do { try FileSync.folder(of: folder) } catch { throw systemError(folder, "sync the folder above") }
+  }
+
+  /// The state file is made before the log: a log without it means that it was lost, and jobs would begin anew.
+  private static func checkWhole(_ folder: String) throws {
+    let state = folder + "/" + Store.stateFile
+    let log = folder + "/" + Store.logFolder
+    guard unsafe access(state, F_OK) != 0, errno == ENOENT, unsafe access(log, F_OK) == 0 else { return }
+    throw StoreError(
+      .missingFile, path: state,
+      detail: "the store has a log but no state file; put it back or restore a backup. To give up all state and views "
+        + "and compute them from the log again, copy the log folder into a new store")
   }
 
   private static func check(_ text: String, _ file: String) throws {
@@ -34,8 +65,10 @@ enum StoreFormat {
       let words = line.split(separator: " ")
       if words.count == 2, let value = Int(words[1]) { values[String(words[0])] = value }
     }
-    guard let found = values["format"], let groups = values["key-groups"] else {
-      throw StoreError(.damagedFormat, path: file, detail: "expected the lines `format N` and `key-groups N`")
+    guard let found = values["format"], found > 0, let groups = values["key-groups"] else {
+      throw StoreError(
+        .damagedFormat, path: file,
+        detail: "expected the lines `format N` and `key-groups N`; restore the file from a backup")
     }
     if found > version {
       throw StoreError(
@@ -84,7 +117,7 @@ enum StoreFormat {
       let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
         unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
       }
-      if name != "." && name != ".." && name != fileName + ".new" { names.append(name) }
+      if name != "." && name != ".." { names.append(name) }
     }
     return names
   }
@@ -98,7 +131,10 @@ enum StoreFormat {
       return StoreError(
         .permissionDenied, path: path,
         detail: "cannot \(operation): \(message); give this user read and write access to the store's folder")
-    case ENOENT, ENOTDIR:
+    case ENOTDIR:
+      return StoreError(
+        .notAStore, path: path, detail: "cannot \(operation): \(message); the path of a store is a folder")
+    case ENOENT:
       return StoreError(.notFound, path: path, detail: "cannot \(operation): \(message); the folder above must exist")
     default:
       return StoreError(.io, path: path, detail: "cannot \(operation): \(message)")

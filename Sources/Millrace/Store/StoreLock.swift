@@ -16,9 +16,10 @@ final class StoreLock: Sendable {
     if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
       let owner = StoreLock.owner(descriptor)
       close(descriptor)
+      let who = owner == "\(getpid())" ? "this process" : "process \(owner)"
       throw StoreError(
         .alreadyOpen, path: folder,
-        detail: "process \(owner) has the store open for writing; close it there, or open it here for reading")
+        detail: "\(who) has the store open for writing; close it there, or open it here for reading")
     }
     ftruncate(descriptor, 0)
     let text = Array("\(getpid())\n".utf8)

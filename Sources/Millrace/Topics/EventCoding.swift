@@ -14,8 +14,8 @@ struct EventCoding<Event: Sendable>: Sendable {
   @usableFromInline let timestamp: (@Sendable (Event) -> Timestamp)?
   /// Appends the value's bytes, the number of its schema in front.
   @usableFromInline let encode: @Sendable (Event, inout ByteBuffer) throws -> Void
-  /// Appends the events of a log's batch below `end` to a batch of the flow.
-  @usableFromInline let decode: @Sendable (LogBatch, DecodingTask, inout Batch<Event>) throws -> Void
+  /// Appends the events of a log's batch below `end` to a batch of the flow; returns how many were left out.
+  @usableFromInline let decode: @Sendable (LogBatch, DecodingTask, inout Batch<Event>) throws -> Int
   /// The event in one record's value.
   @usableFromInline let decodeOne: @Sendable (UnsafeRawBufferPointer) throws -> Event
 
@@ -38,16 +38,19 @@ struct EventCoding<Event: Sendable>: Sendable {
     decode = { batch, task, records in
       records.reserve(records.count + batch.count)
       var decoder = EventDecoder(schemas)
+      var skipped = 0
       for record in batch {
         if record.offset >= task.end { break }
         do {
           records.append(try unsafe decoder.decode(record.value), at: record.timestamp)
         } catch {
           try task.handle(error, batch.partition, record.offset)
+          skipped += 1
           continue
         }
         if task.wantsKeys { unsafe records.keys.append(record.key) }
       }
+      return skipped
     }
   }
 }
@@ -60,29 +63,25 @@ struct DecodingTask {
   @usableFromInline let wantsKeys: Bool
   @usableFromInline let topic: String
   @usableFromInline let policy: UndecodablePolicy
-  @usableFromInline let skipped: SkipCounter
 
-  /// Decides about a record that cannot be decoded.
+  /// Decides about a record that cannot be decoded: throws, unless it may be left out.
   @usableFromInline
   func handle(_ error: any Error, _ partition: Int, _ offset: Int64) throws {
     switch policy {
-    case .skip: skipped.add()
-    case .fail:
-      throw StoreError(
-        .undecodableRecord, path: "topic \(topic), partition \(partition), offset \(offset)",
-        detail:
-          "the record's bytes are not of the topic's type; repair the producer, or read with onUndecodable: .skip",
-        cause: error)
+    case .skip: return
+    case .fail: throw StoreError.undecodable(topic, partition, offset, error)
     }
   }
 }
 
-/// What becomes of a record whose bytes are not of the topic's type.
-public enum UndecodablePolicy: Sendable {
-  /// Reading throws, naming topic, partition and offset. The default.
-  case fail
-  /// It is left out and counted.
-  case skip
+extension StoreError {
+  /// The error of one record that is not of its topic's type.
+  static func undecodable(_ topic: String, _ partition: Int, _ offset: Int64, _ cause: any Error) -> StoreError {
+    StoreError(
+      .undecodableRecord, path: "topic \(topic), partition \(partition), offset \(offset)",
+      detail: "the record's bytes are not of the topic's type; repair the producer, or read with onUndecodable: .skip",
+      cause: cause)
+  }
 }
 
 /// Decodes the values of one batch: keeps the codec of the schema that it met last at hand.

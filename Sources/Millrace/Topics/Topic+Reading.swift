@@ -15,15 +15,21 @@ extension Topic {
   /// is cancelled. Reading happens off the cooperative pool.
   ///
   /// - Throws: while iterating: `EventLogError.offsetOutOfRange` with the valid range; `StoreError.undecodableRecord`.
-  public func events(partition: Int, from offset: Int64, tailing: Bool = false) -> EventSequence<Event> {
-    EventSequence(records: log.records(partition: partition, from: offset, tailing: tailing), topic: self)
+  public func events(
+    partition: Int, from offset: Int64, tailing: Bool = false, onUndecodable: UndecodablePolicy = .fail
+  ) -> EventSequence<Event> {
+    EventSequence(
+      records: log.records(partition: partition, from: offset, tailing: tailing), topic: self, policy: onUndecodable)
   }
 
   /// The events of all partitions in order of arrival, from the log's start.
-  public func events(tailing: Bool = false) throws -> EventSequence<Event> {
+  public func events(
+    tailing: Bool = false, onUndecodable: UndecodablePolicy = .fail
+  ) throws -> EventSequence<Event> {
     var offsets: [Int: Int64] = [:]
     for (partition, range) in try log.offsets().enumerated() { offsets[partition] = range.lowerBound }
-    return EventSequence(records: log.records(from: offsets, tailing: tailing), topic: self)
+    return EventSequence(
+      records: log.records(from: offsets, tailing: tailing), topic: self, policy: onUndecodable)
   }
 
   /// The event in the bytes of a record of this topic.
@@ -39,26 +45,29 @@ public struct EventSequence<Event: Sendable>: AsyncSequence, Sendable {
 
   let records: RecordSequence
   let topic: Topic<Event>
+  let policy: UndecodablePolicy
 
-  public func makeAsyncIterator() -> Iterator { Iterator(records: records.makeAsyncIterator(), topic: topic) }
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(records: records.makeAsyncIterator(), topic: topic, policy: policy)
+  }
 
   public struct Iterator: AsyncIteratorProtocol {
     var records: RecordSequence.Iterator
     let topic: Topic<Event>
+    let policy: UndecodablePolicy
 
     public mutating func next() async throws -> Topic<Event>.Entry? {
-      guard let record = try await records.next() else { return nil }
-      let event: Event
-      do {
-        event = try topic.decode(record.value)
-      } catch {
-        throw StoreError(
-          .undecodableRecord,
-          path: "topic \(topic.name), partition \(record.partition), offset \(record.offset)",
-          detail: "the record's bytes are not of the topic's type", cause: error)
+      while let record = try await records.next() {
+        do {
+          let event = try topic.decode(record.value)
+          return Topic<Event>.Entry(
+            event: event, partition: record.partition, offset: record.offset, timestamp: record.timestamp)
+        } catch {
+          if policy == .skip { continue }
+          throw StoreError.undecodable(topic.name, record.partition, record.offset, error)
+        }
       }
-      return Topic<Event>.Entry(
-        event: event, partition: record.partition, offset: record.offset, timestamp: record.timestamp)
+      return nil
     }
   }
 }

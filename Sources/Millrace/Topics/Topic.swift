@@ -9,15 +9,14 @@ public struct Topic<Event: Sendable>: Sendable {
   /// The topic as the log has it: raw records, offsets, readers.
   public let log: LogTopic
   @usableFromInline let coding: EventCoding<Event>
-  let clock: @Sendable () -> Timestamp
-  let outbox: Outbox
+  /// Keeps the store open while its topics are in use.
+  let store: Store
 
   @usableFromInline
   init(_ store: Store, _ log: LogTopic, _ coding: EventCoding<Event>) {
     self.log = log
     self.coding = coding
-    clock = store.options.clock
-    outbox = store.outbox
+    self.store = store
   }
 
   public var name: String { log.name }
@@ -73,7 +72,7 @@ extension Topic {
     coding.encodeKey(event, &key)
     var value = ByteBuffer(capacity: 128)
     try coding.encode(event, &value)
-    return NewRecord(key: key.array, value: value.array, timestamp: coding.timestamp?(event) ?? clock())
+    return NewRecord(key: key.array, value: value.array, timestamp: coding.timestamp?(event) ?? store.options.clock())
   }
 }
 
@@ -83,7 +82,7 @@ extension Topic {
   {
     EventAppender(
       appender: try log.makeAppender(recordsPerBatch: recordsPerBatch, bytesPerBatch: bytesPerBatch), coding: coding,
-      clock: clock)
+      store: store)
   }
 }
 
@@ -92,12 +91,15 @@ public struct EventAppender<Event: Sendable>: ~Copyable {
   @usableFromInline var appender: BatchAppender
   @usableFromInline let coding: EventCoding<Event>
   @usableFromInline let clock: @Sendable () -> Timestamp
+  /// Keeps the store open.
+  private let store: Store
   @usableFromInline var key = ByteBuffer(capacity: 64)
 
-  init(appender: consuming BatchAppender, coding: EventCoding<Event>, clock: @escaping @Sendable () -> Timestamp) {
+  init(appender: consuming BatchAppender, coding: EventCoding<Event>, store: Store) {
     self.appender = appender
     self.coding = coding
-    self.clock = clock
+    self.store = store
+    clock = store.options.clock
   }
 
   /// Takes `event`; blocks only while the log's bound of waiting bytes is reached.

@@ -1,7 +1,6 @@
 import Bytes
 public import Dataflow
 import EventLog
-import Synchronization
 
 /// A topic as a job's source: positions are offsets, keys are the records' own, times are theirs.
 ///
@@ -10,8 +9,8 @@ public struct TopicSource<Event: Sendable>: Source {
   public typealias Element = Event
 
   let topic: Topic<Event>
-  let policy: UndecodablePolicy
-  let skipped = SkipCounter()
+  let undecodable: UndecodablePolicy
+  let removed: RemovedPolicy
 
   public var name: String { topic.name }
   public var partitionCount: Int { topic.partitions }
@@ -20,30 +19,18 @@ public struct TopicSource<Event: Sendable>: Source {
   public func endPositions() throws -> [Int64] { try topic.log.offsets().map(\.upperBound) }
 
   public func open(_ request: SourceRequest) throws -> TopicReader<Event> {
-    try TopicReader(topic, request, policy, skipped)
+    try TopicReader(self, request)
   }
 
   public func ensureDurable(_ positions: [Int64]) throws {
     for (partition, end) in try endPositions().enumerated() where positions[partition] > end {
       throw StoreError(
         .io, path: "topic \(name), partition \(partition)",
-        detail: "position \(positions[partition]) is beyond the durable end \(end); the log was replaced or damaged")
+        detail:
+          "position \(positions[partition]) is beyond the durable end \(end); the log was replaced or damaged: "
+          + "restore log and state from one backup")
     }
   }
-}
-
-/// Counts records that were left out.
-@usableFromInline
-final class SkipCounter: Sendable {
-  private let count = Atomic<Int>(0)
-
-  @usableFromInline
-  init() {}
-
-  @usableFromInline
-  func add() { count.wrappingAdd(1, ordering: .relaxed) }
-
-  var value: Int { count.load(ordering: .relaxed) }
 }
 
 /// Reads a topic's partitions for one subtask, a log batch at a time, decoding in place from the map.
@@ -55,24 +42,27 @@ public final class TopicReader<Event: Sendable>: SourceReader {
   private let reader: LogReader
   private let listener: LogListener
   private let wantsKeys: Bool
-  private let topic: String
-  private let policy: UndecodablePolicy
-  private let skipped: SkipCounter
+  private let source: TopicSource<Event>
   /// Where to stop, per partition; `Int64.max` in an unbounded run.
   private var ends: [Int64]
-  private var isRead: [Bool]
+  /// Partitions that were moved past what retention removed: from where and to where.
+  private var jumps: [(partition: Int, from: Int64, to: Int64)] = []
 
-  init(_ topic: Topic<Event>, _ request: SourceRequest, _ policy: UndecodablePolicy, _ skipped: SkipCounter) throws {
+  init(_ source: TopicSource<Event>, _ request: SourceRequest) throws {
+    let topic = source.topic
     coding = topic.coding
-    self.topic = topic.name
-    self.policy = policy
-    self.skipped = skipped
+    self.source = source
     wantsKeys = request.wantsKeys
     ends = Array(repeating: .max, count: topic.partitions)
-    isRead = Array(repeating: false, count: topic.partitions)
+    let ranges = source.removed == .skip ? try topic.log.offsets() : []
     var starts: [Int: Int64] = [:]
     for partition in request.partitions {
-      starts[partition.index] = partition.start
+      var start = partition.start
+      if partition.index < ranges.count, start < ranges[partition.index].lowerBound {
+        start = ranges[partition.index].lowerBound
+        jumps.append((partition.index, partition.start, start))
+      }
+      starts[partition.index] = start
       if let end = partition.end { ends[partition.index] = end }
     }
     reader = try topic.log.reader(from: starts)
@@ -81,13 +71,38 @@ public final class TopicReader<Event: Sendable>: SourceReader {
   }
 
   public func poll(into output: inout SourceBatch<Event>, limit: Int) throws {
+    do {
+      try readSome(into: &output)
+    } catch let error as EventLogError where error.code == .offsetOutOfRange && source.removed == .skip {
+      try jump(error)
+    }
+    for jump in jumps {
+      output.skip(Int(clamping: min(jump.to, ends[jump.partition]) - jump.from))
+      output.advance(partition: jump.partition, to: min(jump.to, ends[jump.partition]))
+    }
+    jumps = []
+  }
+
+  private func readSome(into output: inout SourceBatch<Event>) throws {
     // A log batch is the unit: a poll may deliver some more records than asked for, never fewer batches than one.
     try reader.read(maxBytes: Self.bytesPerPoll) { batch in
       let end = ends[batch.partition]
-      let task = DecodingTask(end: end, wantsKeys: wantsKeys, topic: topic, policy: policy, skipped: skipped)
-      if batch.firstOffset < end { try coding.decode(batch, task, &output.records) }
+      if batch.firstOffset < end {
+        let task = DecodingTask(end: end, wantsKeys: wantsKeys, topic: source.name, policy: source.undecodable)
+        let skipped = try coding.decode(batch, task, &output.records)
+        if skipped > 0 { output.skip(skipped) }
+      }
       output.advance(partition: batch.partition, to: min(batch.lastOffset + 1, end))
     }
+  }
+
+  /// Goes on at the oldest record that retention left of the partition that `error` names.
+  private func jump(_ error: EventLogError) throws {
+    guard let partition = error.partition, let range = error.validRange, let position = reader.position(partition),
+      position < range.lowerBound
+    else { throw error }
+    try reader.seek(partition: partition, to: range.lowerBound)
+    jumps.append((partition, position, range.lowerBound))
   }
 
   public var idlePollInterval: Duration { .milliseconds(50) }
@@ -101,10 +116,11 @@ extension Flow {
   /// - Parameters:
   ///   - watermarks: how far event time has come, from the records' times, partition by partition.
   ///   - onUndecodable: what becomes of records whose bytes are not of the topic's type.
+  ///   - onRemoved: what becomes of records that retention removed before the job read them.
   public func from<Event: Sendable>(
     _ topic: Topic<Event>, watermarks: WatermarkStrategy = .boundedOutOfOrderness(),
-    onUndecodable: UndecodablePolicy = .fail
+    onUndecodable: UndecodablePolicy = .fail, onRemoved: RemovedPolicy = .fail
   ) -> Stream<Event> {
-    from(TopicSource(topic: topic, policy: onUndecodable), watermarks: watermarks)
+    from(TopicSource(topic: topic, undecodable: onUndecodable, removed: onRemoved), watermarks: watermarks)
   }
 }

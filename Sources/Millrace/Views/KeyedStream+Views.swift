@@ -29,13 +29,38 @@ extension KeyedStream {
       row = changed
     }
   }
+
+  /// Folds each key's records, in order, into the row of that key, which may also come and go: `row` is nil where there
+  /// is none, and making it nil deletes it, for all jobs. Emits each row that a record led to, none where it deleted.
+  ///
+  /// ```swift
+  /// events.keyed().fold(into: ads, keyedBy: String.self) { product, row, event in
+  ///   if event.kind == .withdrawn { row = nil } else { row = row ?? PromotedProduct(product: product) }
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - keyedBy: the type of the stream's keys, which are the view's primary keys.
+  ///   - onError: what becomes of a record on which `update` throws; its change is undone.
+  ///   - update: a row that it makes must have the key it is given.
+  @inlinable
+  @discardableResult
+  public func fold<Row: Record, Key: KeyEncodable & ColumnConvertible>(
+    into view: View<Row>, keyedBy _: Key.Type, onError: ErrorPolicy = .fail,
+    _ update: @escaping @Sendable (_ key: Key, _ row: inout Row?, _ element: Element) throws -> Void
+  ) -> Stream<Row> {
+    let description = OperatorDescription(
+      kind: "fold into view", name: "view \(view.name)", keepsKeys: true, isTerminal: true, owned: view.ownedResources)
+    let backing: @Sendable (OperatorContext) throws -> any KeyedBacking<Row> = { context in
+      view.backing(context, keyedBy: Key.self)
+    }
+    return fold(description, backing: backing, onError: onError) { keys, index, row, element in
+      try update(keys.decoded(Key.self, at: index), &row, element)
+    }
+  }
 }
 
 extension View {
-  /// What a writer of every column of `Row` owns.
-  @usableFromInline
-  var ownedResources: [String] { definition.columns.map { "view:\(name)/\($0.name)" } }
-
   @usableFromInline
   func backing<Key: KeyEncodable & ColumnConvertible>(
     _ context: OperatorContext, keyedBy _: Key.Type

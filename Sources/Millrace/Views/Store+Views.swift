@@ -52,9 +52,17 @@ extension Store {
 
   /// Changes rows of a view outside of any job: collected by `body`, durable together when it returns.
   ///
-  /// Not for columns that a job writes: its next checkpoint would not know of it.
+  /// Not for columns that a job writes: a fold may hold the row as it was.
+  ///
+  /// - Throws: `DataflowError.duplicateOwner` while a job runs that writes one of the columns; what `body` throws.
   public func update<Row: Record>(_ view: View<Row>, _ body: (ViewChanges<Row>) throws -> Void) async throws {
     try requireWriter("change a view")
+    for resource in view.ownedResources {
+      if let job = checkpoints.owner(of: resource) {
+        throw DataflowError(
+          .duplicateOwner, resource, "job \(job) is running and writes it; send the change through the job's events")
+      }
+    }
     let changes = ViewChanges(view)
     try body(changes)
     let sealed = try changes.seal()

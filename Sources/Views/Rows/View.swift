@@ -17,6 +17,9 @@ public struct View<Row: Record>: Sendable {
 
   /// The definition at the time of opening.
   public var definition: ViewDefinition { plan.schema.definition }
+
+  /// The ids of the columns that `Row` has beside the primary key.
+  package var writtenColumns: [UInt32] { plan.steps.map(\.id) }
 }
 
 /// The columns of a secondary index, by key path.

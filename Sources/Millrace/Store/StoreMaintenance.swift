@@ -1,0 +1,41 @@
+import LMDB
+import Synchronization
+
+/// Does what must be done from time to time while a store is open, on a thread of its own.
+final class StoreMaintenance: Sendable {
+  private let bell = Semaphore()
+  private let ended = Semaphore()
+  private let isStopped = Atomic<Bool>(false)
+  private let lastFailure = Mutex<(any Error)?>(nil)
+
+  /// Calls `work` after each `interval`. What it throws is kept in `failure` until it next succeeds.
+  init(every interval: Duration, _ work: @escaping @Sendable () throws -> Void) {
+    let milliseconds = max(1, Int(clamping: interval.wholeMilliseconds))
+    OSThread.start(name: "millrace-upkeep") { [self] in
+      while !isStopped.load(ordering: .acquiring) {
+        if bell.wait(milliseconds: milliseconds) { continue }
+        let result = Result { try work() }
+        lastFailure.withLock { failure in
+          if case .failure(let error) = result { failure = error } else { failure = nil }
+        }
+      }
+      ended.signal()
+    }
+  }
+
+  /// Why the last round failed; nil if it did not.
+  var failure: (any Error)? { lastFailure.withLock { $0 } }
+
+  /// Ends the thread and waits for it. Once.
+  func stop() {
+    isStopped.store(true, ordering: .releasing)
+    bell.signal()
+    ended.wait()
+  }
+}
+
+extension Duration {
+  fileprivate var wholeMilliseconds: Int64 {
+    components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+  }
+}
