@@ -2,8 +2,8 @@ import EventLog
 
 /// Verifies the batches of a log in which the pages of some segments are damaged: reads the others only.
 struct SoundSegments {
-  /// Paths of the segments that are left out.
-  let damaged: Set<String>
+  /// What is left out.
+  let damaged: DamagedPages
   private(set) var topics = 0
   private(set) var segments = 0
   private(set) var batches = 0
@@ -11,14 +11,14 @@ struct SoundSegments {
   private(set) var bytes = 0
   private(set) var damages: [StoreVerification.Damage] = []
 
-  init(damaged: Set<String>) { self.damaged = damaged }
+  init(damaged: DamagedPages) { self.damaged = damaged }
 
   mutating func verify(_ log: EventLog, progress: (Int) -> Void) throws {
-    for name in try log.topicNames() {
+    for name in try log.topicNames() where !damaged.topics.contains(name) {
       let topic = try log.topic(name)
       let described = try topic.describe()
       topics += 1
-      for (index, segment) in described.segments.enumerated() where !damaged.contains(segment.path) {
+      for (index, segment) in described.segments.enumerated() where !damaged.segments.contains(segment.path) {
         segments += 1
         let next = index + 1 < described.segments.count ? described.segments[index + 1].startOffsets : nil
         let ends = next ?? described.partitions.map(\.endOffset)

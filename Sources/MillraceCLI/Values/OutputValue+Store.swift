@@ -60,7 +60,10 @@ extension OutputValue {
   /// Text if `bytes` are UTF-8 without control characters, else an object that holds them in base 16: both can be told
   /// apart.
   init(textOrBytes bytes: [UInt8]) {
-    if let text = String(validating: bytes, as: UTF8.self), !text.unicodeScalars.contains(where: Self.isControl) {
+    if bytes.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) {
+      self = .text(String(decoding: bytes, as: UTF8.self))
+    } else if let text = String(validating: bytes, as: UTF8.self), !text.unicodeScalars.contains(where: Self.isControl)
+    {
       self = .text(text)
     } else {
       self = .object([(name: "hex", value: .bytes(bytes))])

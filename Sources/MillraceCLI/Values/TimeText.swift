@@ -16,14 +16,32 @@ enum TimeText {
     guard (0...9999).contains(year) else { return String(time.microseconds) }
     let seconds = rest / 1_000_000
     let fraction = rest % 1_000_000
-    var text = "\(padded(year, 4))-\(padded(month, 2))-\(padded(date, 2))"
-    text += "T\(padded(seconds / 3600, 2)):\(padded(seconds / 60 % 60, 2)):\(padded(seconds % 60, 2))"
-    if fraction % 1000 != 0 {
-      text += "." + padded(fraction, 6)
-    } else if fraction != 0 {
-      text += "." + padded(fraction / 1000, 3)
+    var text: [UInt8] = []
+    text.reserveCapacity(27)
+    func append(_ number: Int64, _ width: Int, _ mark: Unicode.Scalar) {
+      text.append(UInt8(ascii: mark))
+      let end = text.count + width
+      text.append(contentsOf: repeatElement(0, count: width))
+      var rest = number
+      for index in (end - width..<end).reversed() {
+        text[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+        rest /= 10
+      }
     }
-    return text + "Z"
+    append(year, 4, "-")
+    text.removeFirst()
+    append(month, 2, "-")
+    append(date, 2, "-")
+    append(seconds / 3600, 2, "T")
+    append(seconds / 60 % 60, 2, ":")
+    append(seconds % 60, 2, ":")
+    if fraction % 1000 != 0 {
+      append(fraction, 6, ".")
+    } else if fraction != 0 {
+      append(fraction / 1000, 3, ".")
+    }
+    text.append(UInt8(ascii: "Z"))
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// The time that `text` means: a day, a day with a time (behind T or a space, seconds and fraction optional, Z
@@ -68,11 +86,6 @@ enum TimeText {
   /// Digits only.
   private static func number(_ text: Substring) -> Int64? {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
-  }
-
-  private static func padded(_ number: Int64, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
   }
 
   // The proleptic Gregorian calendar, counted from March of year 0 in eras of 400 years (the algorithm of H. Hinnant,

@@ -9,9 +9,9 @@ enum CSVText {
   private static func field(_ value: OutputValue) -> String {
     let text = value.plainText
     if value == .null { return "" }
-    // By scalars: "\r\n" is one Character of Swift.
-    let isSpecial = text.unicodeScalars.contains { $0 == "," || $0 == "\"" || $0 == "\n" || $0 == "\r" }
-    if !isSpecial, !text.isEmpty, text.first != " ", text.last != " " { return text }
+    // By bytes: "\r\n" is one Character of Swift.
+    let isSpecial = text.utf8.contains { $0 == 0x2C || $0 == 0x22 || $0 == 0x0A || $0 == 0x0D }
+    if !isSpecial, !text.isEmpty, text.utf8.first != 0x20, text.utf8.last != 0x20 { return text }
     var quoted = "\""
     for scalar in text.unicodeScalars {
       if scalar == "\"" { quoted += "\"" }

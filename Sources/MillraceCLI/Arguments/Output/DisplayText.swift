@@ -6,6 +6,11 @@ struct DisplayText {
 
   /// Control characters, which could move the cursor or more, are shown as escapes.
   init(_ raw: String) {
+    if raw.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) {
+      text = raw
+      width = raw.utf8.count
+      return
+    }
     var shown = ""
     for scalar in raw.unicodeScalars {
       switch scalar {

@@ -41,6 +41,12 @@ enum JSONText {
 
   private static func append(string: String, to text: inout String) {
     text += "\""
+    // Most texts need no escape.
+    if string.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
+      text += string
+      text += "\""
+      return
+    }
     for scalar in string.unicodeScalars {
       switch scalar {
       case "\"": text += "\\\""
