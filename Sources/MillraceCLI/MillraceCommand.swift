@@ -35,7 +35,7 @@ struct MillraceCommand {
     case .query(let store, let view, let options, let format):
       return try QueryCommand(console: console, options: options, format: format).run(try open(store), view)
     case .verify(let store, let format):
-      return try VerifyCommand(console: console).run(try open(store), format)
+      return try VerifyCommand(console: console).run(store, format) { try open(store) }
     case .backup(let store, let target):
       return try BackupCommand(console: console).run(try open(store), target)
     }

@@ -38,11 +38,7 @@ extension Store {
       found.pages += result.pages
       done += result.pages * 4096
       for damage in result.damages {
-        let place = damage.database.isEmpty ? subject : "\(subject), database \(damage.database)"
-        found.damages.append(
-          .init(
-            subject: place, path: path,
-            detail: "page \(damage.page) is damaged: \(damage.reason); restore the file from a backup"))
+        found.damages.append(.init(damage, subject, path))
       }
       return result.damages
     }

@@ -4,7 +4,24 @@ import Millrace
 struct VerifyCommand {
   let console: Console
 
-  func run(_ store: Store, _ format: OutputFormat) throws -> Int32 {
+  /// `open` opens the store at `path`; not called if that could end the process.
+  func run(_ path: String, _ format: OutputFormat, open: () throws -> Store) throws -> Int32 {
+    var found = StoreVerification()
+    found.damages = try Store.damagedPages(at: path)
+    if found.isSound {
+      found = try verify(try open())
+    } else {
+      found.unchecked.append("everything else: with such damage the store cannot be opened safely")
+    }
+    if format == .json {
+      try console.line(JSONText.of(OutputValue(describing: found)))
+    } else {
+      try summary(found)
+    }
+    return found.isSound && found.unchecked.isEmpty ? ExitCode.success : ExitCode.failure
+  }
+
+  private func verify(_ store: Store) throws -> StoreVerification {
     var shown: (stage: VerificationProgress.Stage, progress: Progress)?
     let found = try store.verify { progress in
       if shown?.stage != progress.stage {
@@ -14,12 +31,7 @@ struct VerifyCommand {
       shown?.progress.update(progress.bytes)
     }
     shown?.progress.finish()
-    if format == .json {
-      try console.line(JSONText.of(OutputValue(describing: found)))
-    } else {
-      try summary(found)
-    }
-    return found.isSound && found.unchecked.isEmpty ? ExitCode.success : ExitCode.failure
+    return found
   }
 
   private func summary(_ found: StoreVerification) throws {
@@ -44,6 +56,7 @@ struct VerifyCommand {
     for unchecked in found.unchecked { try line("SKIPPED", DisplayText(unchecked).text) }
     if found.isSound { return try console.line("sound") }
     let places = found.damages.count == 1 ? "1 place is" : "\(count(found.damages.count)) places are"
-    try console.line("\(places) damaged; what is not named here is readable")
+    let rest = found.unchecked.isEmpty ? "what is not named here is readable" : "not everything was checked"
+    try console.line("\(places) damaged; \(rest)")
   }
 }
