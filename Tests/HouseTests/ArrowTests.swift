@@ -19,7 +19,9 @@ import Testing
   ]
 
   /// Modules that come with the toolchain.
-  static let toolchain: Set<String> = ["Swift", "Synchronization", "Foundation", "FoundationEssentials", "Glibc", "Dispatch"]
+  static let toolchain: Set<String> = [
+    "Swift", "Synchronization", "Foundation", "FoundationEssentials", "Glibc", "Dispatch",
+  ]
 
   @Test("no target imports what stands above or beside it", arguments: ArrowTests.allowed.map(\.folder))
   func imports(folder: String) throws {

@@ -7,6 +7,8 @@ package struct ViewRows: Sendable {
 
   package init() {}
 
+  package var count: Int { products.count + campaigns.count + categories.count + households.count }
+
   package var totals: Totals {
     var totals = Totals()
     for row in products { totals.add(row) }

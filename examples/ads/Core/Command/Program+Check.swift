@@ -14,7 +14,7 @@ extension Program {
       }
     }
     let compared =
-      "\(Money.grouped(rows.products.count + rows.campaigns.count + rows.categories.count + rows.households.count)) rows, "
+      "\(Money.grouped(rows.count)) rows, "
       + "\(Money.grouped(log.count)) attributions and \(Money.grouped(queries.count)) selections"
     guard wrong.isEmpty else {
       for sentence in wrong.prefix(20) { note(sentence) }

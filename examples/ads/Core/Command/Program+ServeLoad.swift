@@ -84,7 +84,8 @@ extension Program {
     let compared = outcomes.reduce(0) { $0 + $1.compared }
     let seconds = Double(options.seconds)
     return """
-      \(Money.grouped(latencies.count)) ad selections by \(Self.count(outcomes.count, "reader")) in \(options.seconds) s \
+      \(Money.grouped(latencies.count)) ad selections by \(Self.count(outcomes.count, "reader")) \
+      in \(options.seconds) s \
       (\(rate(latencies.count, seconds))/s), \(Money.grouped(ads)) ads
       \(Money.grouped(fed)) events came in meanwhile (\(rate(fed, seconds))/s), \
       \(Money.grouped(metrics?.checkpoints.count ?? 0)) checkpoints

@@ -2,8 +2,8 @@ package import Millrace
 
 /// Appends the events of the data set to the topics in the order of time.
 ///
-/// What the campaign and inventory services said is durable before the first purchase that comes after it is appended, as
-/// it would be had the services published it as it happened.
+/// What the campaign and inventory services said is durable before the first purchase that comes after it is appended,
+/// as it would be had the services published it as it happened.
 package struct Feeder {
   private let store: AdsStore
   private var feed: Feed
