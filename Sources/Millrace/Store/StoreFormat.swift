@@ -41,7 +41,8 @@ enum StoreFormat {
     }
     let own = [StoreLock.fileName, fileName, fileName + ".new"]
     let others = try entries(of: folder).filter { !own.contains($0) }
-    guard others.isEmpty else {
+    // What is there may be a store that another process made since we looked.
+    guard try others.isEmpty || check(folder) else {
       throw StoreError(
         .notAStore, path: folder,
         detail: "the folder is not empty and holds no store (found \(others.sorted()[0])); choose another path")

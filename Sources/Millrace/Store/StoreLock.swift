@@ -11,16 +11,18 @@ final class StoreLock: Sendable {
   /// - Throws: `alreadyOpen` with the other's process number.
   init(folder: String) throws {
     let file = folder + "/" + StoreLock.fileName
-    descriptor = unsafe open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-    if descriptor < 0 { throw StoreFormat.systemError(file, "open") }
-    if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-      let owner = StoreLock.owner(descriptor)
-      close(descriptor)
+    let claimed = unsafe open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+    if claimed < 0 { throw StoreFormat.systemError(file, "open") }
+    if flock(claimed, LOCK_EX | LOCK_NB) != 0 {
+      let owner = StoreLock.owner(claimed)
+      close(claimed)
       let who = owner == "\(getpid())" ? "this process" : "process \(owner)"
       throw StoreError(
         .alreadyOpen, path: folder,
         detail: "\(who) has the store open for writing; close it there, or open it here for reading")
     }
+    // Only now: an initialiser that throws behind this runs `deinit`, which would close it a second time.
+    descriptor = claimed
     ftruncate(descriptor, 0)
     let text = Array("\(getpid())\n".utf8)
     _ = unsafe text.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
