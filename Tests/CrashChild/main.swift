@@ -2,12 +2,13 @@ import Glibc
 
 // The process that crash tests start and kill. A child that was forgotten ends itself.
 alarm(300)
-let arguments = CommandLine.arguments.dropFirst()
+let arguments = Array(CommandLine.arguments.dropFirst())
 switch arguments.first {
 case "files": FileSteps.run()
 case "lmdb": LMDBShell().run()
 case "lmdb-commits": LMDBCommits.run(Array(arguments.dropFirst()))
+case "ads": await AdsChild.run(Array(arguments.dropFirst()))
 default:
-  Child.say("unknown subcommand; known: files, lmdb, lmdb-commits")
+  Child.say("unknown subcommand; known: files, lmdb, lmdb-commits, ads")
   exit(64)
 }

@@ -93,6 +93,32 @@ public final class ChildProcess {
     }
   }
 
+  /// What `nextLine` found.
+  public enum NextLine: Equatable, Sendable {
+    case line(String)
+    /// The child closed its output.
+    case ended
+    case timedOut
+  }
+
+  /// As `readLine`, waiting until `deadline` at most.
+  public func nextLine(before deadline: ContinuousClock.Instant) -> NextLine {
+    while !buffer.contains(UInt8(ascii: "\n")) {
+      let (seconds, attoseconds) = (deadline - ContinuousClock.now).components
+      if seconds < 0 || attoseconds < 0 { return .timedOut }
+      let milliseconds = min(seconds, 1000) * 1000 + attoseconds / 1_000_000_000_000_000 + 1
+      var descriptor = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+      let ready = poll(&descriptor, 1, Int32(milliseconds))
+      if ready <= 0 { continue }
+      var chunk = [UInt8](repeating: 0, count: 4096)
+      let count = read(output, &chunk, chunk.count)
+      if count < 0 && errno == EINTR { continue }
+      if count <= 0 { return .ended }
+      buffer.append(contentsOf: chunk[..<count])
+    }
+    return readLine().map { .line($0) } ?? .ended
+  }
+
   /// Every line until it closes its output.
   public func remainingLines() -> [String] {
     var lines: [String] = []

@@ -1,0 +1,74 @@
+import AdsCore
+import CrashSupport
+import Foundation
+
+/// A part of the ads example's data in a folder of its own, small enough to be worked through many times.
+struct AdsInput {
+  let folder: String
+
+  /// - Parameters:
+  ///   - modulus: of the purchases those of every so manieth product are taken,
+  ///   - purchases: so many at most, from the month's first on; and of products, offers and targets what they name.
+  init(_ folder: String, modulus: Int, purchases limit: Int) throws {
+    self.folder = folder
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    var households: Set<Int> = []
+    var products: Set<Int> = []
+    try copy("purchases.csv") { line, count in
+      guard count < limit, let product = line.number(3), product % modulus == 0, let household = line.number(2) else {
+        return false
+      }
+      households.insert(household)
+      products.insert(product)
+      return true
+    }
+    try copy("products.csv") { line, _ in line.number(0).map(products.contains) ?? false }
+    try copy("offers.csv") { line, _ in line.number(1).map(products.contains) ?? false }
+    try copy("targets.csv") { line, _ in line.number(1).map(households.contains) ?? false }
+    try copy("campaigns.csv") { _, _ in true }
+  }
+
+  private static let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .appendingPathComponent("../../../examples/ads/Data").standardized
+
+  /// Copies the title and the lines that `isTaken`, which is told how many were before.
+  private func copy(_ file: String, where isTaken: (Line, Int) -> Bool) throws {
+    let data = try Data(contentsOf: Self.source.appendingPathComponent(file))
+    var taken: [UInt8] = []
+    data.withUnsafeBytes { bytes in
+      var start = 0
+      var count = -1
+      while start < bytes.count, let base = bytes.baseAddress {
+        let end = memchr(base + start, 10, bytes.count - start).map { $0 - UnsafeMutableRawPointer(mutating: base) + 1 }
+        let line = UnsafeRawBufferPointer(rebasing: bytes[start..<(end ?? bytes.count)])
+        if count < 0 || isTaken(Line(bytes: line), count) {
+          taken.append(contentsOf: line)
+          count += 1
+        }
+        start = end ?? bytes.count
+      }
+    }
+    try Data(taken).write(to: URL(fileURLWithPath: folder + "/" + file))
+  }
+
+  private struct Line {
+    let bytes: UnsafeRawBufferPointer
+
+    /// The whole number in a column without quotes before it.
+    func number(_ column: Int) -> Int? {
+      var column = column
+      var number: Int?
+      for byte in bytes {
+        switch byte {
+        case UInt8(ascii: ","):
+          if column == 0 { return number }
+          column -= 1
+        case UInt8(ascii: "0")...UInt8(ascii: "9") where column == 0:
+          number = (number ?? 0) * 10 + Int(byte - UInt8(ascii: "0"))
+        default: if column == 0 { return number }
+        }
+      }
+      return number
+    }
+  }
+}
