@@ -1,3 +1,5 @@
+public import Bytes
+
 /// A key in 16 bytes: up to 15 bytes are held in place; of a longer one, where it lies, its length and part of its
 /// hash.
 ///
@@ -28,10 +30,18 @@ struct InlineKey: BitwiseCopyable {
   /// A key of at most 15 bytes.
   @inlinable
   init(short bytes: UnsafeRawBufferPointer) {
-    var words: (UInt64, UInt64) = (0, 0)
-    unsafe withUnsafeMutableBytes(of: &words) { unsafe $0.copyMemory(from: bytes) }
-    low = UInt64(littleEndian: words.0)
-    high = UInt64(littleEndian: words.1) | UInt64(truncatingIfNeeded: bytes.count) &<< 56
+    let count = bytes.count
+    let tail = UInt64(truncatingIfNeeded: count) &<< 56
+    if count >= 8 {
+      low = unsafe bytes.little(UInt64.self, at: 0)
+      // The last eight bytes overlap the first; what belongs to both is shifted out.
+      high = unsafe count == 8 ? tail : bytes.little(UInt64.self, at: count - 8) &>> UInt64(8 * (16 - count)) | tail
+    } else {
+      var word: UInt64 = 0
+      for index in 0..<count { word |= unsafe UInt64(bytes[index]) &<< UInt64(8 * index) }
+      low = word
+      high = tail
+    }
   }
 
   /// A key above 15 bytes that lies at `place`.

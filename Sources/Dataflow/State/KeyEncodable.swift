@@ -89,8 +89,11 @@ extension Double: KeyEncodable {
 extension Bytes16: KeyEncodable {
   @inlinable
   public func append(to column: inout KeyColumn) {
-    var words = (high.bigEndian, low.bigEndian)
-    unsafe withUnsafeBytes(of: &words) { unsafe column.append($0) }
+    unsafe withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { bytes in
+      unsafe bytes.storeBytes(of: high.bigEndian, as: UInt64.self)
+      unsafe bytes.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
+      unsafe column.append(UnsafeRawBufferPointer(bytes))
+    }
   }
 
   @inlinable public func encodeKey(into buffer: inout ByteBuffer) { KeyEncoding.append(self, to: &buffer) }

@@ -23,8 +23,13 @@ extension KeyedStream {
       view.backing(context, keyedBy: Key.self)
     }
     return fold(description, backing: backing, onError: onError) { keys, index, row, element in
-      var changed = try row ?? initial(keys.decoded(Key.self, at: index))
-      row = nil
+      // Moved out, so that the row is changed in place and not copied.
+      var changed: Row
+      if let present = row.take() {
+        changed = present
+      } else {
+        changed = try initial(keys.decoded(Key.self, at: index))
+      }
       try update(&changed, element)
       row = changed
     }
