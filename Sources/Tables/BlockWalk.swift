@@ -30,10 +30,10 @@ struct BlockWalk {
   /// Moves to the block that holds `key`, or, without one, to the first or the last block. Backwards, a key beyond the
   /// last block leads to the last.
   func start(
-    _ cursor: inout Cursor, _ space: TableSpace, at key: UnsafeRawBufferPointer?, reverse: Bool
+    _ cursor: inout Cursor, _ pages: TablePages, at key: UnsafeRawBufferPointer?, reverse: Bool
   ) throws -> Bool {
     if let key = unsafe key {
-      if unsafe try space.seek(&cursor, table, lane, containing: key) { return true }
+      if unsafe try pages.seek(&cursor, table, lane, containing: key) { return true }
       return reverse ? try last(&cursor) : false
     }
     if reverse { return try last(&cursor) }

@@ -16,7 +16,7 @@ public final class RunReader: @unchecked Sendable {
   let packCount: Int
 
   init<T: ReadableTransaction & ~Copyable>(
-    _ record: TableState.RunRecord, _ table: TableID, _ space: TableSpace, in transaction: borrowing T
+    _ record: TableState.RunRecord, _ table: TableID, _ pages: TablePages, in transaction: borrowing T
   ) throws {
     id = record.id
     entryCount = record.entries
@@ -25,7 +25,7 @@ public final class RunReader: @unchecked Sendable {
     unsafe packs = .allocate(capacity: packCount)
     // Thrown from here on, `deinit` frees the memory.
     var made = 0
-    try transaction.withCursor(space.runs) { cursor in
+    try transaction.withCursor(pages.runs) { cursor in
       while made < record.chunks {
         let key = TableKeys.run(table, record.id, chunk: UInt32(made))
         let place = "run \(record.id), chunk \(made)"
@@ -33,7 +33,7 @@ public final class RunReader: @unchecked Sendable {
           try unsafe made == 0 ? cursor.seek(exactly: wanted) : cursor.next() && cursor.key.compare(wanted) == 0
         }
         guard isThere else { throw TableError.damaged(table, place, "it is missing") }
-        unsafe (packs + made).initialize(to: try space.pack(cursor.value, table, place))
+        unsafe (packs + made).initialize(to: try pages.pack(cursor.value, table, place))
         made += 1
       }
     }

@@ -11,7 +11,7 @@ extension TableReader {
     in transaction: borrowing T, _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
   ) throws {
     var merge = unsafe reverse ? RunMerge(runs, before: end) : RunMerge(runs, atLeast: start)
-    try transaction.withCursor(space.blocks) { cursor in
+    try transaction.withCursor(pages.blocks) { cursor in
       var base = BaseRows(self, reverse: reverse)
       try unsafe base.start(&cursor, at: reverse ? end : start)
       var versions: [Change] = []
@@ -67,7 +67,7 @@ private struct BaseRows: ~Copyable {
 
   /// To the first row at or after `key`, or backwards to the last before it; nil: to the first or the last of all.
   mutating func start(_ cursor: inout Cursor, at key: UnsafeRawBufferPointer?) throws {
-    guard try unsafe walk.start(&cursor, reader.space, at: key, reverse: reverse) else { return }
+    guard try unsafe walk.start(&cursor, reader.pages, at: key, reverse: reverse) else { return }
     let pack = try pack(cursor)
     self.pack = pack
     if let key = unsafe key {
@@ -78,7 +78,7 @@ private struct BaseRows: ~Copyable {
   }
 
   private func pack(_ cursor: borrowing Cursor) throws -> PackView {
-    try unsafe reader.space.pack(cursor.value, reader.table, walk.block(cursor)?.place ?? "")
+    try unsafe reader.pages.pack(cursor.value, reader.table, walk.block(cursor)?.place ?? "")
   }
 
   /// The row at the position, after moving on from one that was taken.

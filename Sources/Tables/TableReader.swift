@@ -8,7 +8,7 @@ import Synchronization
 /// Thread-safe. Every call takes a transaction of the same number as the reader was made with; what it returns is valid
 /// as long as that transaction.
 public final class TableReader: Sendable {
-  let space: TableSpace
+  let pages: TablePages
   public let table: TableID
   /// The transaction's number.
   public let transactionID: Int
@@ -19,12 +19,12 @@ public final class TableReader: Sendable {
   init<T: ReadableTransaction & ~Copyable>(
     _ space: TableSpace, _ table: TableID, in transaction: borrowing T
   ) throws {
-    self.space = space
+    pages = space.pages
     self.table = table
     transactionID = transaction.id
     state = try space.existing(table, in: transaction)
     var readers: [RunReader] = []
-    for record in state.runs.reversed() { try readers.append(RunReader(record, table, space, in: transaction)) }
+    for record in state.runs.reversed() { try readers.append(RunReader(record, table, space.pages, in: transaction)) }
     runs = readers
   }
 
@@ -50,7 +50,7 @@ public final class TableReader: Sendable {
     }
     guard state.baseBlocks > 0 else { return nil }
     guard let bytes = try unsafe blockBytes(containing: key, lane: 0, in: transaction) else { return nil }
-    let pack = try unsafe space.pack(bytes, table, "a block")
+    let pack = try unsafe pages.pack(bytes, table, "a block")
     return unsafe pack.find(key, hash: 0)?.value
   }
 
@@ -58,14 +58,14 @@ public final class TableReader: Sendable {
   public func block<T: ReadableTransaction & ~Copyable>(
     containing key: UnsafeRawBufferPointer, lane: Int = 0, in transaction: borrowing T
   ) throws -> Block? {
-    unsafe try space.block(table, lane, containing: key, in: transaction)
+    unsafe try pages.block(table, lane, containing: key, in: transaction)
   }
 
   private func blockBytes<T: ReadableTransaction & ~Copyable>(
     containing key: UnsafeRawBufferPointer, lane: Int, in transaction: borrowing T
   ) throws -> UnsafeRawBufferPointer? {
-    try unsafe transaction.withCursor(space.blocks) { cursor in
-      try unsafe space.seek(&cursor, table, lane, containing: key) ? cursor.value : nil
+    try unsafe transaction.withCursor(pages.blocks) { cursor in
+      try unsafe pages.seek(&cursor, table, lane, containing: key) ? cursor.value : nil
     }
   }
 
@@ -75,9 +75,9 @@ public final class TableReader: Sendable {
     lane: Int = 0, from start: UnsafeRawBufferPointer? = nil, reverse: Bool = false, in transaction: borrowing T,
     _ body: (Block) throws -> Bool
   ) throws {
-    try transaction.withCursor(space.blocks) { cursor in
+    try transaction.withCursor(pages.blocks) { cursor in
       let walk = BlockWalk(table, lane)
-      var isThere = try unsafe walk.start(&cursor, space, at: start, reverse: reverse)
+      var isThere = try unsafe walk.start(&cursor, pages, at: start, reverse: reverse)
       while isThere, let block = walk.block(cursor) {
         if try !body(block) { return }
         isThere = try walk.move(&cursor, reverse: reverse)
@@ -107,35 +107,5 @@ extension TableSpace {
   /// The reader of `table` for what the write transaction sees so far: valid until its next change of the table.
   public func reader(_ table: TableID, in transaction: borrowing WriteTransaction) throws -> TableReader {
     try TableReader(self, table, in: transaction)
-  }
-
-  /// Moves `cursor` to the block whose range holds `key`.
-  func seek(
-    _ cursor: inout Cursor, _ table: TableID, _ lane: Int, containing key: UnsafeRawBufferPointer
-  ) throws -> Bool {
-    let count = min(key.count, Fence.maximumCount)
-    return try unsafe withUnsafeTemporaryAllocation(
-      byteCount: TableKeys.blockHead + Fence.maximumCount, alignment: 8
-    ) { memory in
-      unsafe memory.storeBytes(of: table.value.bigEndian, as: UInt32.self)
-      unsafe memory[4] = UInt8(truncatingIfNeeded: lane)
-      unsafe memory[5] = 0
-      unsafe UnsafeMutableRawBufferPointer(rebasing: memory[TableKeys.blockHead...])
-        .copyMemory(from: key.slice(0, count))
-      let wanted = unsafe UnsafeRawBufferPointer(memory).slice(0, TableKeys.blockHead + count)
-      guard try unsafe cursor.seek(atLeast: wanted) else { return false }
-      // A fence equal to the key, or to what of it fits, is the lower bound of the next block.
-      if unsafe cursor.key.compare(wanted) == 0, try !cursor.next() { return false }
-      return unsafe cursor.key.count >= TableKeys.blockHead
-        && cursor.key.slice(0, TableKeys.laneHead).compare(wanted.slice(0, TableKeys.laneHead)) == 0
-    }
-  }
-
-  func block<T: ReadableTransaction & ~Copyable>(
-    _ table: TableID, _ lane: Int, containing key: UnsafeRawBufferPointer, in transaction: borrowing T
-  ) throws -> Block? {
-    try transaction.withCursor(blocks) { cursor in
-      try unsafe seek(&cursor, table, lane, containing: key) ? BlockWalk(table, lane).block(cursor) : nil
-    }
   }
 }

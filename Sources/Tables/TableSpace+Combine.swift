@@ -53,7 +53,7 @@ extension TableSpace {
   ) throws -> Int {
     let records = Array(state.runs[range])
     var readers: [RunReader] = []
-    for record in records.reversed() { try readers.append(RunReader(record, table, self, in: transaction)) }
+    for record in records.reversed() { try readers.append(RunReader(record, table, pages, in: transaction)) }
     var merge = unsafe RunMerge(readers, atLeast: nil)
     var builder = RunBuilder(chunkBytes: options.chunkBytes)
     let overlay = Overlay(format)

@@ -14,7 +14,7 @@ extension TableSpace {
     guard let sweep = state.sweep else { return 0 }
     var readers: [RunReader] = []
     for record in state.runs.prefix(sweep.frozen).reversed() {
-      try readers.append(RunReader(record, table, self, in: transaction))
+      try readers.append(RunReader(record, table, pages, in: transaction))
     }
     var written = 0
     var lane = sweep.lane
@@ -79,7 +79,7 @@ private struct SweepStep: ~Copyable {
     changedBytes = 0
     overlay.forget()
     var old: [Block] = []
-    if let block = try unsafe space.block(table, lane, containing: next.key, in: transaction) { old = [block] }
+    if let block = try unsafe space.pages.block(table, lane, containing: next.key, in: transaction) { old = [block] }
     var end = old.last?.fence
     var cut = try gather(below: end)
     output.removeAll()
@@ -87,7 +87,7 @@ private struct SweepStep: ~Copyable {
     // A small result is joined with its neighbours.
     while cut == nil, let fence = end, let last = output.parts.last, last.count < format.joinBelow, old.count < 4 {
       let neighbour = try unsafe fence.bytes.withUnsafeBytes {
-        try unsafe space.block(table, lane, containing: $0, in: transaction)
+        try unsafe space.pages.block(table, lane, containing: $0, in: transaction)
       }
       guard let neighbour else { break }
       old.append(neighbour)

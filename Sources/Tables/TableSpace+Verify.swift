@@ -69,7 +69,7 @@ extension TableSpace {
     report = try transaction.withCursor(blocks) { [report] cursor in
       var report = report
       var lower: Fence?
-      var isThere = try unsafe walk.start(&cursor, self, at: nil, reverse: false)
+      var isThere = try unsafe walk.start(&cursor, pages, at: nil, reverse: false)
       while isThere, let block = walk.block(cursor) {
         report.blocks += 1
         report.blockBytes += unsafe block.bytes.count

@@ -32,9 +32,9 @@ public final class TableSpace: Sendable {
   public let environment: Environment
   public let options: Options
   let tables: Database
-  let runs: Database
-  let blocks: Database
-  let checksums = VerifiedChecksums()
+  let pages: TablePages
+  var runs: Database { pages.runs }
+  var blocks: Database { pages.blocks }
 
   struct Memory {
     /// Formats of tables that do not use the default one.
@@ -53,8 +53,8 @@ public final class TableSpace: Sendable {
     self.environment = environment
     self.options = options
     tables = try environment.database("tables")
-    runs = try environment.database("runs")
-    blocks = try environment.database("blocks")
+    pages = TablePages(
+      runs: try environment.database("runs"), blocks: try environment.database("blocks"))
   }
 
   /// Says how the blocks of `table` are laid out. Needed in every process before a table of another format than the
@@ -101,20 +101,6 @@ extension TableSpace {
     try unsafe transaction.put(tables, TableKeys.state(table), buffer.bytes)
   }
 
-  /// The pack in `bytes`, its checksum checked once per place.
-  func pack(
-    _ bytes: UnsafeRawBufferPointer, _ table: TableID, _ place: @autoclosure () -> String
-  ) throws(TableError) -> PackView {
-    let checksum = unsafe PackView.storedChecksum(bytes)
-    let isKnown = unsafe checksums.isKnown(bytes, checksum)
-    do {
-      let pack = unsafe try PackView(bytes, checksum: isKnown)
-      if !isKnown { unsafe checksums.remember(bytes, checksum) }
-      return pack
-    } catch {
-      throw error.asTableError(table, place())
-    }
-  }
 }
 
 // MARK: - Transactions with keys as arrays
