@@ -43,7 +43,7 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(name: "MillraceCLI", dependencies: ["Millrace"], swiftSettings: settings),
     .executableTarget(
-      name: "MillraceBench", dependencies: ["Millrace"], path: "Benchmarks/MillraceBench",
+      name: "MillraceBench", dependencies: ["Millrace", "AdsCore"], path: "Benchmarks/MillraceBench",
       swiftSettings: settings),
     .target(
       name: "AdsCore", dependencies: ["Millrace"], path: "examples/ads/Core", swiftSettings: settings),

@@ -2,6 +2,6 @@
 enum Scenarios {
   static let all: [Scenario] = [
     LogScenarios.append, LogScenarios.scan, StateScenarios.keyedSum, RecoveryScenario.recovery, ViewScenarios.get,
-    ViewScenarios.upsert, ViewScenarios.scan,
+    ViewScenarios.upsert, ViewScenarios.scan, AdsScenario.select,
   ]
 }

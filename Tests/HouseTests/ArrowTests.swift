@@ -13,7 +13,7 @@ import Testing
     ("Sources/Views", ["Tables", "Records", "LMDB", "Bytes"]),
     ("Sources/Millrace", ["Dataflow", "Views", "EventLog", "Tables", "Records", "LMDB", "Bytes"]),
     ("Sources/MillraceCLI", ["Millrace"]),
-    ("Benchmarks", ["Millrace"]),
+    ("Benchmarks", ["Millrace", "AdsCore"]),
     ("examples/ads/Core", ["Millrace"]),
     ("examples/ads/Command", ["AdsCore", "Millrace"]),
   ]
