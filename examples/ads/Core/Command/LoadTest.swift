@@ -1,5 +1,5 @@
 import Foundation
-package import Millrace
+import Millrace
 
 /// Ad selections at full speed beside the running job: half of the month is in the views when the readers begin, the
 /// other half is fed while they read.
