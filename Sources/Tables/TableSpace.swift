@@ -13,7 +13,8 @@ public final class TableSpace: Sendable {
 
   /// When runs are combined and merged. The defaults are measured; tests make them small.
   public struct Options: Sendable {
-    /// Runs of less than this many bytes in all are not merged into the base.
+    /// Runs of more than this many bytes in all are merged into a base that is less than ten times as large; into one
+    /// below twice as large earlier, from half its size on.
     public var sweepFloor = 8 << 20
     /// Runs of more than this many bytes in all are merged, however large the base.
     public var sweepCeiling = 64 << 20
