@@ -81,9 +81,9 @@ public struct ReadTransaction: ~Copyable, ReadableTransaction {
     return try unsafe environment.core.statistics(slot.transaction, database)
   }
 
-  /// Throws `readerExpired` once `Environment.expireReaders()` found this transaction too old.
-  @inline(__always)
-  private func checkAge() throws(LMDBError) {
+  /// Throws `readerExpired` once `Environment.expireReaders()` found this transaction too old. Every use of the
+  /// transaction does; call it where bytes that were found before are used again.
+  public func checkAge() throws(LMDBError) {
     if slot.expiry.isReached {
       unsafe mdb_txn_reset(slot.transaction)
       throw LMDBError(.readerExpired, path: environment.path, operation: "read")

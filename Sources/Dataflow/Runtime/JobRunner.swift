@@ -65,6 +65,7 @@ public final class JobRunner: Sendable {
       do {
         return try attempt(ends)
       } catch {
+        let error = typed(error)
         guard !isFinal(error), !isStopping, let delay = policy.failed(afterRunning: options.clock.now - started)
         else { throw error }
         state.withLock { $0.restarts += 1 }
@@ -107,9 +108,16 @@ public final class JobRunner: Sendable {
     return ends
   }
 
+  /// An error of a layer below, met outside of any operator, as one of the job.
+  private func typed(_ error: any Error) -> DataflowError {
+    if let error = error as? DataflowError { return error }
+    return DataflowError(
+      .storeFailed, job.name, "the job could not read or write its store; the last checkpoint is intact", cause: error,
+      isRetriable: (error as? LMDBError)?.isRetriable ?? false)
+  }
+
   /// What no new attempt can cure.
-  private func isFinal(_ error: any Error) -> Bool {
-    guard let error = error as? DataflowError else { return false }
+  private func isFinal(_ error: DataflowError) -> Bool {
     let final: [DataflowError.Code] = [
       .unmappedState, .unknownState, .stateMismatch, .unknownSource, .sourceChanged, .drained, .newerFormat, .damaged,
       .stopped, .duplicateName,

@@ -36,6 +36,8 @@ extension Topic {
   }
 
   /// Appends `events` in their order per partition and returns their positions when all are durable.
+  ///
+  /// Not one transaction: when it throws for want of room, say, the first of them may be in the log.
   @discardableResult
   public func append(contentsOf events: [Event]) async throws -> [LogPosition] {
     try await log.append(contentsOf: try events.map(encoded))

@@ -36,8 +36,12 @@ public final class ViewSnapshot {
   public var definitions: [ViewDefinition] { catalogue.schemas.map(\.definition) }
 
   /// Calls `body` with the transaction underneath, for what else is to be read from the same commit.
-  public func withTransaction<R>(_ body: (borrowing ReadTransaction) throws -> R) rethrows -> R {
-    try body(transaction)
+  ///
+  /// - Throws: `LMDBError.readerExpired` past the maximum age: rows in the newest runs are found without asking LMDB,
+  ///   which would notice; what `body` throws.
+  public func withTransaction<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
+    try transaction.checkAge()
+    return try body(transaction)
   }
 
   /// A reader of `view`.
