@@ -6,9 +6,9 @@ extension Store {
   /// Cancelling the task is a graceful stop: a last checkpoint, then it returns. What the job sent to topics is there
   /// when it returns. Subtasks have threads of their own; the cooperative pool is never blocked.
   ///
-  /// - Throws: `DataflowError`; the last checkpoint is intact whatever is thrown. `alreadyRunning`; `duplicateOwner` naming
-  ///   view and column if another running job writes it. `StoreError.readOnly`, `closed`. What keeps the job's records
-  ///   from their topic: they stay in the store and are tried again.
+  /// - Throws: `DataflowError`; the last checkpoint is intact whatever is thrown. `alreadyRunning`; `duplicateOwner`
+  ///   naming view and column if another running job writes it. `StoreError.readOnly`, `closed`. What keeps the job's
+  ///   records from their topic: they stay in the store and are tried again.
   @discardableResult
   public func run(_ job: Job, _ options: RunOptions = RunOptions()) async throws -> RunOutcome {
     try await run(try runner(for: job, options))

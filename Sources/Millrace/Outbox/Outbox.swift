@@ -6,8 +6,8 @@ import Synchronization
 /// Brings what jobs send from the checkpoint that holds it into the log, exactly once.
 ///
 /// A checkpoint stores outgoing records as rows with their sequences; the drainer appends each row, in order per
-/// partition, as an idempotent producer (a repeat after a crash is dropped by the log); a later commit removes the rows.
-/// Records become visible in their topic only after the checkpoint that made them is durable.
+/// partition, as an idempotent producer (a repeat after a crash is dropped by the log); a later commit removes the
+/// rows. Records become visible in their topic only after the checkpoint that made them is durable.
 final class Outbox: Sendable {
   let database: Database
   private let environment: Environment

@@ -2,8 +2,8 @@ import Bytes
 import Dataflow
 import LMDB
 
-/// One subtask's outgoing records of one epoch, written into the checkpoint's transaction: sequences are given there, so
-/// that they are as durable as what they count.
+/// One subtask's outgoing records of one epoch, written into the checkpoint's transaction: sequences are given there,
+/// so that they are as durable as what they count.
 struct OutboxPart: SealedPart {
   let outbox: Outbox
   let target: OutboxTarget

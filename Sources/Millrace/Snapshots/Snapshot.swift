@@ -55,7 +55,8 @@ public final class Snapshot {
     return positions
   }
 
-  /// Microseconds since the newest checkpoint that it includes was committed, by the store's clock; nil if there is none.
+  /// Microseconds since the newest checkpoint that it includes was committed, by the store's clock; nil if there is
+  /// none.
   public var age: Int64? {
     get throws {
       try jobs.map(\.time).filter { $0 > .min }.max().map { store.options.clock().microseconds(since: $0) }
@@ -72,8 +73,8 @@ extension Store {
   /// let best = try store.read { try $0[ads].where { $0.campaign == 7 }.top(10, by: \.bid) }
   /// ```
   ///
-  /// - Throws: what `body` throws; `StoreError.closed`; `LMDBError.readersFull` beyond `Options.maximumSnapshots`; `readerExpired` at a read
-  ///   past `Options.maximumSnapshotAge`.
+  /// - Throws: what `body` throws; `StoreError.closed`; `LMDBError.readersFull` beyond `Options.maximumSnapshots`;
+  ///   `readerExpired` at a read past `Options.maximumSnapshotAge`.
   public func read<R>(_ body: (Snapshot) throws -> R) throws -> R {
     try requireOpen()
     return try body(try Snapshot(self))

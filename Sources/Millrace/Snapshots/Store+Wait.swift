@@ -3,8 +3,8 @@ import LMDB
 
 extension Store {
   /// Waits until every job that reads `topic` has a checkpoint that includes the record at `position`: what is read
-  /// afterwards knows of it (read your writes). Jobs that never ran are not waited for; jobs that are stopped are. Works
-  /// in a store opened for reading, too.
+  /// afterwards knows of it (read your writes). Jobs that never ran are not waited for; jobs that are stopped are.
+  /// Works in a store opened for reading, too.
   ///
   /// - Throws: `StoreError.timedOut`, retriable; `CancellationError`.
   public func waitFor<Event>(

@@ -32,7 +32,8 @@ public final class Store: Sendable {
   private let lock: Mutex<StoreLock?>
   private let isClosed = Atomic<Bool>(false)
 
-  /// Opens the store at `path`, a folder; creates it there if it is opened for writing and the folder is missing or empty.
+  /// Opens the store at `path`, a folder; creates it there if it is opened for writing and the folder is missing or
+  /// empty.
   ///
   /// Opening is the recovery, whatever the size of the state: what a crash left is put right, jobs go on at their last
   /// checkpoint when they are run. Nothing is written to a folder that is refused.

@@ -7,8 +7,8 @@ public import Records
 extension Store {
   /// The topic called `name` whose records are `Event`s, created if it is not there.
   ///
-  /// Its writers' schemas are kept in the store: events written with older fields are read as `Event` as it is now. Blocks
-  /// for a commit when topic or schema are new.
+  /// Its writers' schemas are kept in the store: events written with older fields are read as `Event` as it is now.
+  /// Blocks for a commit when topic or schema are new.
   ///
   /// - Parameters:
   ///   - key: what orders events: those with equal keys share a partition and keep their order. A key path will do.

@@ -24,7 +24,8 @@ public struct Topic<Event: Sendable>: Sendable {
 }
 
 extension Topic {
-  /// Appends `event` to the partition of its key and returns its position when it is durable. Many appends share one sync.
+  /// Appends `event` to the partition of its key and returns its position when it is durable. Many appends share one
+  /// sync.
   ///
   /// Once accepted it is not taken back, whatever becomes of the task.
   ///

@@ -5,8 +5,8 @@ import Records
 
 /// What the store knows of its typed topics: which schemas their values were written with, by number.
 ///
-/// Database "topics": the key is the topic's id in the log (u64, big-endian) and the schema's number (u8), the value the
-/// schema's encoding behind its CRC-32C.
+/// Database "topics": the key is the topic's id in the log (u64, big-endian) and the schema's number (u8), the value
+/// the schema's encoding behind its CRC-32C.
 struct TopicCatalogue: Sendable {
   static let databases = ["topics"]
   /// A topic's values name their schema by one byte.

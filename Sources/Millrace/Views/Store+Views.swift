@@ -31,8 +31,8 @@ extension Store {
     return try environment.read { try viewSpace.existing(name, of: type, in: $0) }
   }
 
-  /// Adds a column to a view: one catalogue write, whatever the number of rows, which read as its default. A column that
-  /// exists with the same type is left as it is.
+  /// Adds a column to a view: one catalogue write, whatever the number of rows, which read as its default. A column
+  /// that exists with the same type is left as it is.
   public func addColumn(_ column: ViewDeclaration.Column, to view: String) throws {
     try changeViews { try $0.addColumn(column, to: view, in: $1) }
   }

@@ -6,7 +6,8 @@ import Views
 
 /// A view as the state of a fold: a key's value is its row.
 ///
-/// One thread at a time. Holds a snapshot from the first miss to the next commit only, so that an idle job pins nothing.
+/// One thread at a time. Holds a snapshot from the first miss to the next commit only, so that an idle job pins
+/// nothing.
 final class ViewBacking<Row: Record>: KeyedBacking {
   private let view: View<Row>
   private let environment: Environment
