@@ -1,7 +1,7 @@
 import Millrace
 
-/// Writes rows in the format asked for. Tables are laid out in stretches of rows: what is written does not grow with the
-/// view in memory, and columns may get wider on the way.
+/// Writes rows in the format asked for. Tables are laid out in stretches of rows: what is written does not grow with
+/// the view in memory, and columns may get wider on the way.
 struct RowWriter {
   private static let stretch = 10_000
 

@@ -1,8 +1,8 @@
 import Bytes
 import LMDB
 
-/// Where the runs and blocks of every table lie, and what is known of their checksums: all that readers need of a space.
-/// They share this and not the space, which remembers them.
+/// Where the runs and blocks of every table lie, and what is known of their checksums: all that readers need of a
+/// space. They share this and not the space, which remembers them.
 final class TablePages: Sendable {
   let runs: Database
   let blocks: Database

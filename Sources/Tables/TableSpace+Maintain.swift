@@ -107,8 +107,8 @@ extension TableSpace {
     return isActive
   }
 
-  /// A tenth of the base; of a small base half, so that small tables are merged soon (a scan pays for each row in a run)
-  /// and yet rewritten seldom.
+  /// A tenth of the base; of a small base half, so that small tables are merged soon (a scan pays for each row in a
+  /// run) and yet rewritten seldom.
   func sweepThreshold(_ state: TableState) -> Int {
     let small = min(options.sweepFloor, state.baseBytes / 2 + (16 << 10))
     return max(small, min(options.sweepCeiling, state.baseBytes / 10))

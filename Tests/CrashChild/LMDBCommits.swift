@@ -2,8 +2,8 @@ import CrashSupport
 import Glibc
 import LMDB
 
-/// `lmdb-commits PATH SEED FIRST LAST [noMetaSync]`: commits these transactions of a `CommitWorkload`, and says each one's number
-/// when it is acknowledged. The number is stored with it, under the key "last".
+/// `lmdb-commits PATH SEED FIRST LAST [noMetaSync]`: commits these transactions of a `CommitWorkload`, and says each
+/// one's number when it is acknowledged. The number is stored with it, under the key "last".
 enum LMDBCommits {
   static func run(_ arguments: [String]) {
     guard arguments.count >= 4, let seed = UInt64(arguments[1]), let first = Int(arguments[2]),

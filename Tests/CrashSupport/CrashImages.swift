@@ -3,9 +3,9 @@ import Foundation
 /// Rebuilds what a crash of the machine could have left of the files of a recorded run.
 ///
 /// The model: what a sync covered is there. Of everything else, each 4 KB sector of a file holds any of the states that
-/// it had since its last sync, independently of its neighbours (so a single write may be torn), and a length follows the
-/// sectors that made it. Names (creation, renaming, removal) are kept in order, as journalling file systems do: all up
-/// to the last one that a sync of its folder covered, and some number more. A file whose name is not durable is not
+/// it had since its last sync, independently of its neighbours (so a single write may be torn), and a length follows
+/// the sectors that made it. Names (creation, renaming, removal) are kept in order, as journalling file systems do: all
+/// up to the last one that a sync of its folder covered, and some number more. A file whose name is not durable is not
 /// there, even if its contents were synced.
 public struct CrashImages {
   private static let sectorSize = 4096

@@ -37,8 +37,8 @@ struct ProductRow: Record, Equatable {
   }
 }
 
-/// A store with a topic of 400 events, a job that folds them into a view of 20 rows, and a topic of raw bytes; still open
-/// for writing while it lives.
+/// A store with a topic of 400 events, a job that folds them into a view of 20 rows, and a topic of raw bytes; still
+/// open for writing while it lives.
 final class SampleStore {
   static let events: [ProductEvent] = (0..<400).map { index in
     let number = index % 20

@@ -16,8 +16,8 @@ struct Product: Record, Equatable {
   var active: Bool
 }
 
-/// Random upserts, partial upserts and deletes against a dictionary: rows, indexes, aggregates and orders agree after every
-/// epoch, through merges and reopening.
+/// Random upserts, partial upserts and deletes against a dictionary: rows, indexes, aggregates and orders agree after
+/// every epoch, through merges and reopening.
 @Suite struct RandomOperationTests {
   struct Model {
     var rows: [String: Product] = [:]

@@ -49,7 +49,7 @@ extension CheckpointStore {
         if attempt >= retry.attempts || !isRetriable {
           let reason = DataflowError(
             .checkpointFailed, epoch.job,
-            "epoch \(epoch.number) could not be committed; the last checkpoint is intact and a new run continues from it",
+            "epoch \(epoch.number) could not be committed; the last checkpoint is intact, a new run continues from it",
             cause: error, isRetriable: isRetriable)
           return fail(epoch, reason)
         }

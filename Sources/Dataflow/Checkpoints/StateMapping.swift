@@ -36,7 +36,7 @@ struct StateMapping {
       } else {
         throw DataflowError(
           .unmappedState, stored,
-          "the store holds this state of job \(job.name) but none of its operators claims it; keep the operator's name, "
+          "the store holds this state of job \(job.name) but none of its operators claims it; keep its name, "
             + "or pass the state in `renaming` or `dropping`")
       }
     }
@@ -67,7 +67,7 @@ struct StateMapping {
     where !job.sourceNames.contains(source) && !options.dropping.contains(source) {
       throw DataflowError(
         .unknownSource, source,
-        "the store holds positions of this source of job \(job.name), which no longer reads it; keep its name, or pass it "
+        "the store holds positions of this source of job \(job.name), which reads it no more; keep its name, or pass it "
           + "in `dropping`")
     }
   }

@@ -27,8 +27,8 @@ extension Store {
   /// The state file is copied first, then the log with retention held, so no position is beyond the copy's log. The
   /// FORMAT file comes last: a copy that was cut short is no store. Blocks the calling thread for the disk.
   ///
-  /// Beside a writer in another process, whose retention cannot be held, the copy is begun anew when a segment goes away
-  /// underneath, three times.
+  /// Beside a writer in another process, whose retention cannot be held, the copy is begun anew when a segment goes
+  /// away underneath, three times.
   ///
   /// - Throws: `StoreError.alreadyExists` if there is something at `target`; errors of the disk. What was copied is
   ///   removed again then.

@@ -9,8 +9,9 @@ extension Store {
   /// Reads everything and checks it: the pages of every file, the checksums of log, state and views, that no offset is
   /// missing, that keys are in order, that every index holds what a scan of its view says.
   ///
-  /// Damage is listed, not thrown. Works beside a running writer, on one snapshot of state and views; blocks the calling
-  /// thread for as long as reading takes (about a second per gigabyte that is in memory, plus the sorting of indexes).
+  /// Damage is listed, not thrown. Works beside a running writer, on one snapshot of state and views; blocks the
+  /// calling thread for as long as reading takes (about a second per gigabyte that is in memory, plus the sorting of
+  /// indexes).
   ///
   /// - Throws: errors that keep it from going on, as no reader slot, or a log catalogue that cannot be read.
   public func verify(progress: (VerificationProgress) -> Void = { _ in }) throws -> StoreVerification {

@@ -1,7 +1,7 @@
 internal import Bytes
 
-/// An entry of a secondary index: its key is the indexed values and behind them the primary key, its value the length of
-/// the first part (2 bytes, little-endian).
+/// An entry of a secondary index: its key is the indexed values and behind them the primary key, its value the length
+/// of the first part (2 bytes, little-endian).
 ///
 /// Values are in `KeyEncoding`, each behind a mark (0 nil, 1 value); byte values above 255 bytes are cut to 240 and
 /// followed by the XXH64 of the whole (8 bytes, big-endian): what an index finds is always compared with the row.

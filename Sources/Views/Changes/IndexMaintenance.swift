@@ -4,7 +4,8 @@ internal import Tables
 
 /// The changes of a view's index tables that follow from changes of its rows.
 ///
-/// Reads the old row of every change (an upsert that does not set an indexed column may still make a row), in key order.
+/// Reads the old row of every change (an upsert that does not set an indexed column may still make a row), in key
+/// order.
 struct IndexMaintenance: ~Copyable {
   private let schema: ViewSchema
   private var indexes: [(definition: IndexDefinition, columns: [Int], changes: EntryChanges)] = []

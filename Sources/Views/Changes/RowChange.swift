@@ -92,7 +92,8 @@ struct RowChange: BitwiseCopyable {
 
   // MARK: Combining
 
-  /// Appends the one change that is `older` and then `newer`, which is no delete. Which slots are byte values is told by `isBytes`.
+  /// Appends the one change that is `older` and then `newer`, which is no delete. Which slots are byte values is told
+  /// by `isBytes`.
   static func combine(
     older: RowChange, newer: RowChange, isBytes: (UInt32) -> Bool, into buffer: inout ByteBuffer
   ) throws(ViewError) {

@@ -28,8 +28,8 @@ public final class SealedViewChanges: Sendable {
 
   /// Writes the changes and what follows from them for the indexes. On the state file's writer thread.
   ///
-  /// - Throws: `unknownView` or `schemaMismatch` if the view or one of the columns is gone or changed its type since the
-  ///   changes were made; the errors of the layers below, after which the transaction must be given up.
+  /// - Throws: `unknownView` or `schemaMismatch` if the view or one of the columns is gone or changed its type since
+  ///   the changes were made; the errors of the layers below, after which the transaction must be given up.
   public func write(in transaction: borrowing WriteTransaction) throws {
     if isEmpty { return }
     try space.prepare(in: transaction)

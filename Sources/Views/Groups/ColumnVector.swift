@@ -2,8 +2,8 @@ internal import Bytes
 
 /// The values of one column for a run of rows, side by side: what groups are decoded into, built from and filtered on.
 ///
-/// Invariant: `words`, `counts` and `nulls` have room for `capacity` rows; one owner at a time uses the vector. Words of
-/// byte values are addresses that live as long as their source.
+/// Invariant: `words`, `counts` and `nulls` have room for `capacity` rows; one owner at a time uses the vector. Words
+/// of byte values are addresses that live as long as their source.
 @safe
 final class ColumnVector {
   private(set) var capacity: Int

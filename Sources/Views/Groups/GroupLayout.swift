@@ -16,7 +16,8 @@
 /// | 36 | 4 | zero |
 /// | 40 | 32 × columns | column directory, by ascending id |
 ///
-/// Keys: the prefix; then, if suffixes differ in length, the end of each (4 bytes, from the first suffix); then suffixes.
+/// Keys: the prefix; then, if suffixes differ in length, the end of each (4 bytes, from the first suffix); then
+/// suffixes.
 ///
 /// | offset | bytes | directory entry |
 /// |---|---|---|

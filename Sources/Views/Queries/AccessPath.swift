@@ -97,8 +97,8 @@ enum AccessPath {
 
   // MARK: Indexes
 
-  /// The ranges of `index` that hold every row for which all conjuncts hold; nil if the index is of no use. The score is
-  /// higher the more columns are fixed.
+  /// The ranges of `index` that hold every row for which all conjuncts hold; nil if the index is of no use. The score
+  /// is higher the more columns are fixed.
   private static func ranges(
     _ index: IndexDefinition, _ conjuncts: [Condition], _ schema: ViewSchema
   ) -> ([IndexRange], Int)? {

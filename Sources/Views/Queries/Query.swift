@@ -97,8 +97,8 @@ public struct Query<Row: Record> {
     return try reader.snapshot.withTransaction { try query.count(reader.table, in: $0) }
   }
 
-  /// The `count` rows with the largest values of a column, the largest first; with the smallest ones if `ascending`. Nil
-  /// is below every value, NaN above; equal values in the order of their primary keys.
+  /// The `count` rows with the largest values of a column, the largest first; with the smallest ones if `ascending`.
+  /// Nil is below every value, NaN above; equal values in the order of their primary keys.
   public func top<Value>(
     _ count: Int, by column: KeyPath<Row, Value>, ascending: Bool = false
   ) throws -> [Row] {

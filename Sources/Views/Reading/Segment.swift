@@ -1,6 +1,7 @@
 internal import Bytes
 
-/// A stretch of a scan: one group and the changes of the live runs that fall into its range. Reused from group to group.
+/// A stretch of a scan: one group and the changes of the live runs that fall into its range. Reused from group to
+/// group.
 ///
 /// Invariant: points into the map of the transaction that is scanned; used by one thread.
 @safe

@@ -18,8 +18,8 @@ public struct ViewReport: Sendable {
 }
 
 extension ViewSnapshot {
-  /// Reads all of the view called `name`: checks checksums, structure and order of groups and runs, and that every index
-  /// holds what a scan of the rows says, naming the first difference.
+  /// Reads all of the view called `name`: checks checksums, structure and order of groups and runs, and that every
+  /// index holds what a scan of the rows says, naming the first difference.
   ///
   /// - Throws: `unknownView`; LMDB's errors.
   public func verify(_ name: String) throws -> ViewReport {

@@ -66,7 +66,7 @@ public struct ViewDeclaration: Sendable {
       guard let type = ColumnType(field.type) else {
         throw ViewError(
           .unsupportedType, view: name, column: field.name,
-          "\(layout.typeName).\(field.name) is a \(field.type), which no column can hold; use a scalar, String or [UInt8]"
+          "\(layout.typeName).\(field.name) is a \(field.type), which no column holds; use a scalar, String or [UInt8]"
         )
       }
       columns.append(Column(field.name, type, isOptional: field.isOptional, defaultValue: defaults[field.name]))

@@ -3,8 +3,8 @@ import Glibc
 import LMDB
 import Millrace
 
-/// `ads STORE DATA EVENTS PARALLELISM SEED [CHECKPOINT_MS [SEGMENT_MS [GROUP]]]`: an `AdsRun`; the exit code is 1 after a
-/// line `error TYPE CODE TEXT`.
+/// `ads STORE DATA EVENTS PARALLELISM SEED [CHECKPOINT_MS [SEGMENT_MS [GROUP]]]`: an `AdsRun`; the exit code is 1 after
+/// a line `error TYPE CODE TEXT`.
 enum AdsChild {
   static func run(_ arguments: [String]) async {
     let numbers = arguments.dropFirst(2).compactMap { Int($0) }

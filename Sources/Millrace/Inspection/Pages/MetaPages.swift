@@ -3,9 +3,9 @@ import Glibc
 /// The meta pages of an LMDB file, read beside the map: what the file itself says of its commits.
 ///
 /// Layout of LMDB 0.9 on 64-bit machines (`MDB_page`, `MDB_meta`, `MDB_db` in its mdb.c): a page's header has 16 bytes,
-/// then come magic u32 (16), version u32 (20), address u64 (24), map size u64 (32), the records of the free and the main
-/// database of 48 bytes each (40, 88), last page u64 (136) and transaction u64 (144). The page size is in the first
-/// record's pad (40).
+/// then come magic u32 (16), version u32 (20), address u64 (24), map size u64 (32), the records of the free and the
+/// main database of 48 bytes each (40, 88), last page u64 (136) and transaction u64 (144). The page size is in the
+/// first record's pad (40).
 struct MetaPages {
   struct Meta: Equatable {
     var transactionID: Int

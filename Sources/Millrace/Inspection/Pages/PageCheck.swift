@@ -105,7 +105,7 @@ struct PageCheck: ~Copyable {
     if damages.count == before, tree.tally != stated {
       report(
         name, record.rootPage ?? 0,
-        "its tree has \(tree.tally.entries) entries in \(tree.tally.leaves) leaves, its record says \(stated.entries) in "
+        "its tree has \(tree.tally.entries) entries in \(tree.tally.leaves) leaves, its record \(stated.entries) in "
           + "\(stated.leaves)")
     }
   }
