@@ -95,7 +95,6 @@ extension TableSpace {
     if let known = memory.withLock({ $0.readers[table]?.first { $0.transactionID == id } }) { return known }
     let reader = try TableReader(self, table, in: transaction)
     memory.withLock { memory in
-      guard memory.keepsReaders else { return }
       // A few, for snapshots of different age.
       var kept = memory.readers[table, default: []]
       kept.append(reader)

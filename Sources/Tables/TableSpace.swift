@@ -42,7 +42,6 @@ public final class TableSpace: Sendable {
     var formats: [TableID: any BlockFormat] = [:]
     /// The last readers made, per table.
     var readers: [TableID: [TableReader]] = [:]
-    var keepsReaders = true
     /// Tables that may need combining, merging or freeing. More than needed is harmless; nil: all.
     var active: Set<TableID>?
     /// Tables whose merging met damage: left alone until the next opening.
@@ -73,14 +72,6 @@ public final class TableSpace: Sendable {
     }
     return format
   }
-
-  /// Lets go of the readers kept for the next snapshots, and keeps none any more: they hold the space, and with it the
-  /// environment, open. To be called when the space is used no longer.
-  public func forgetReaders() {
-    memory.withLock { memory in
-      memory.readers = [:]
-      memory.keepsReaders = false
-    }
   }
 
   /// The damage that stopped the merging of a table since the space was opened.

@@ -85,7 +85,6 @@ public final class Store: Sendable {
     outbox.close()
     checkpoints.close()
     log.close()
-    tables.forgetReaders()
     lock.withLock { $0 = nil }
   }
 
