@@ -21,11 +21,18 @@ extension LogTopic {
   public func appendIdempotentBlocking(
     _ records: [NewRecord], partition: Int, producer: ProducerID, sequence: Int64
   ) throws -> IdempotentResult {
+    try beginIdempotent(records, partition: partition, producer: producer, sequence: sequence).wait()
+  }
+
+  /// As `appendIdempotent`, for plain threads that have several under way: begins it; what is returned is waited for.
+  package func beginIdempotent(
+    _ records: [NewRecord], partition: Int, producer: ProducerID, sequence: Int64
+  ) throws -> PendingAppend {
     let writer = try requireWriter()
     let batch = try makeBatch(records, partition, producer, sequence)
     let done = BlockingResult<IdempotentResult>()
     submit(batch, .thread(done), writer)
-    return try done.wait()
+    return PendingAppend(done: done)
   }
 
   private func makeBatch(
@@ -70,4 +77,12 @@ extension LogTopic {
     let room = RoomWaiter { self.submit(batch, waiter, writer) }
     writer.queue.waitForRoom(.callback(room))
   }
+}
+
+/// An append under way.
+package struct PendingAppend: Sendable {
+  let done: BlockingResult<IdempotentResult>
+
+  /// Blocks until it is durable. Once.
+  package func wait() throws -> IdempotentResult { try done.wait() }
 }

@@ -2,7 +2,6 @@ import Bytes
 import Dataflow
 import EventLog
 import LMDB
-import Synchronization
 
 /// Reads the outbox's rows and appends them to their topics. On the outbox's thread.
 struct OutboxDrainer: Sendable {
@@ -87,45 +86,45 @@ struct OutboxDrainer: Sendable {
   }
 
   /// Appends the rows, partitions side by side so that they share syncs, each in order; waits for all.
+  ///
+  /// On this thread alone: tasks would wait for the cooperative pool, all of whose threads may wait in `Store.close` for
+  /// what is done here.
   func append(_ rows: [Row]) -> Outcome {
     // Rows of an older incarnation come before those of a newer one, which would fence them.
-    let lanes = Dictionary(grouping: rows) { [$0.lane.producer, UInt64($0.lane.partition)] }.values.map { $0 }
-    let ended = Semaphore()
-    let shared = Shared()
-    Task { [self] in
-      await withTaskGroup(of: Void.self) { group in
-        for lane in lanes { group.addTask { [self] in await append(lane: lane, shared) } }
+    var lanes = Dictionary(grouping: rows) { [$0.lane.producer, UInt64($0.lane.partition)] }.values.map { $0[...] }
+    var outcome = Outcome()
+    while !lanes.isEmpty {
+      let begun = lanes.map { lane in lane.first.map { row in (row, Result { try begin(row) }) } }
+      for (index, pair) in begun.enumerated() {
+        guard let (row, pending) = pair else { continue }
+        do {
+          try finish(pending)
+          outcome.done.append(row.key)
+          lanes[index].removeFirst()
+        } catch {
+          outcome.stuck[row.lane.producer] = error
+          lanes[index] = []
+        }
       }
-      ended.signal()
+      lanes.removeAll { $0.isEmpty }
     }
-    ended.wait()
-    return shared.outcome.withLock { $0 }
+    return outcome
   }
 
-  /// What the tasks of a round have in common.
-  private final class Shared: Sendable {
-    let outcome = Mutex(Outcome())
+  /// Gives a row to its topic's writer; nil if there is nothing to wait for.
+  private func begin(_ row: Row) throws -> PendingAppend? {
+    let topic = try log.topic(row.target.topic)
+    // A topic deleted since has taken with it what was on its way to it, also if there is another of its name.
+    if topic.id != row.target.id { return nil }
+    return try topic.beginIdempotent(
+      row.records, partition: Int(row.lane.partition),
+      producer: ProducerID(id: row.lane.producer, epoch: row.lane.epoch), sequence: row.sequence)
   }
 
-  private func append(lane rows: [Row], _ shared: Shared) async {
-    for row in rows {
-      do {
-        try await append(row)
-        shared.outcome.withLock { $0.done.append(row.key) }
-      } catch {
-        return shared.outcome.withLock { $0.stuck[row.lane.producer] = error }
-      }
-    }
-  }
-
-  private func append(_ row: Row) async throws {
+  /// Waits until the row is durable, or need not be any more.
+  private func finish(_ pending: Result<PendingAppend?, any Error>) throws {
     do {
-      let topic = try log.topic(row.target.topic)
-      // A topic deleted since has taken with it what was on its way to it, also if there is another of its name.
-      if topic.id != row.target.id { return }
-      _ = try await topic.appendIdempotent(
-        row.records, partition: Int(row.lane.partition),
-        producer: ProducerID(id: row.lane.producer, epoch: row.lane.epoch), sequence: row.sequence)
+      _ = try pending.get()?.wait()
     } catch let error as EventLogError
       where error.code == .fenced || error.code == .unknownTopic || error.code == .topicDeleted
     {
