@@ -20,16 +20,25 @@ struct AdsRun {
 
   /// Runs to the end, or throws what went wrong, the store closed again.
   func run() async throws {
-    try makeTopics()
-    let ads = try AdsStore(at: path)
+    let ads = try open()
     defer { ads.store.close() }
     say("opened")
-    if try !isDrained(ads) {
-      if try !isFed(ads) { try await feedBesideJob(ads) }
-      say("fed")
-      try await ads.store.run(try ads.materialize(), options(.drain))
-    }
+    try await finish(ads)
     say("done")
+  }
+
+  /// Opens the store, created if it is not there.
+  func open() throws -> AdsStore {
+    try makeTopics()
+    return try AdsStore(at: path)
+  }
+
+  /// Feeds what is missing and runs the job to the end of everything.
+  func finish(_ ads: AdsStore) async throws {
+    if try isDrained(ads) { return }
+    if try !isFed(ads) { try await feedBesideJob(ads) }
+    say("fed")
+    try await ads.store.run(try ads.materialize(), options(.drain))
   }
 
   /// The topics with small segments, which an existing topic keeps.

@@ -9,15 +9,18 @@ struct AdsInput {
   /// - Parameters:
   ///   - modulus: of the purchases those of every so manieth product are taken,
   ///   - purchases: so many at most, from the month's first on; and of products, offers and targets what they name.
-  init(_ folder: String, modulus: Int, purchases limit: Int) throws {
+  ///   - onlyPromoted: and only of products that a campaign lists, by households that it targets.
+  init(_ folder: String, modulus: Int, purchases limit: Int, onlyPromoted: Bool = false) throws {
     self.folder = folder
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let listing = try onlyPromoted ? campaigns(by: "offers.csv") : [:]
+    let targeting = try onlyPromoted ? campaigns(by: "targets.csv") : [:]
     var households: Set<Int> = []
     var products: Set<Int> = []
     try copy("purchases.csv") { line, count in
-      guard count < limit, let product = line.number(3), product % modulus == 0, let household = line.number(2) else {
-        return false
-      }
+      guard count < limit, let product = line.number(3), product % modulus == 0, let household = line.number(2),
+        !onlyPromoted || !listing[product, default: []].isDisjoint(with: targeting[household, default: []])
+      else { return false }
       households.insert(household)
       products.insert(product)
       return true
@@ -30,6 +33,16 @@ struct AdsInput {
 
   private static let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("../../../examples/ads/Data").standardized
+
+  /// The campaigns that a file names beside each product or household.
+  private func campaigns(by file: String) throws -> [Int: Set<Int>] {
+    var campaigns: [Int: Set<Int>] = [:]
+    try copy(file) { line, _ in
+      if let campaign = line.number(0), let other = line.number(1) { campaigns[other, default: []].insert(campaign) }
+      return false
+    }
+    return campaigns
+  }
 
   /// Copies the title and the lines that `isTaken`, which is told how many were before.
   private func copy(_ file: String, where isTaken: (Line, Int) -> Bool) throws {
