@@ -72,7 +72,6 @@ public final class TableSpace: Sendable {
     }
     return format
   }
-  }
 
   /// The damage that stopped the merging of a table since the space was opened.
   public var damages: [TableError] { memory.withLock { Array($0.damaged.values) } }
