@@ -67,7 +67,7 @@ struct StateMapping {
     where !job.sourceNames.contains(source) && !options.dropping.contains(source) {
       throw DataflowError(
         .unknownSource, source,
-        "the store holds positions of this source of job \(job.name), which reads it no more; keep its name, or pass it "
+        "the store holds positions of this source of job \(job.name), which reads it no more; keep its name or pass it "
           + "in `dropping`")
     }
   }

@@ -87,8 +87,8 @@ struct OutboxDrainer: Sendable {
 
   /// Appends the rows, partitions side by side so that they share syncs, each in order; waits for all.
   ///
-  /// On this thread alone: tasks would wait for the cooperative pool, all of whose threads may wait in `Store.close` for
-  /// what is done here.
+  /// On this thread alone: tasks would wait for the cooperative pool, all of whose threads may wait in `Store.close`
+  /// for what is done here.
   func append(_ rows: [Row]) -> Outcome {
     // Rows of an older incarnation come before those of a newer one, which would fence them.
     var lanes = Dictionary(grouping: rows) { [$0.lane.producer, UInt64($0.lane.partition)] }.values.map { $0[...] }
