@@ -36,7 +36,7 @@ final class LogCore: Sendable {
       catalog = try Catalog.open(in: directory, isWritable: options.access == .readWrite)
       if options.access == .readWrite { try LogFiles.syncDirectory(directory) }
     } catch {
-      if lockDescriptor >= 0 { Glibc.close(lockDescriptor) }
+      Self.unlock(lockDescriptor)
       throw error
     }
   }
@@ -56,6 +56,13 @@ final class LogCore: Sendable {
     return descriptor
   }
 
+  /// Not by closing alone: a child process that is just being started holds the descriptor, too, until it has begun.
+  private static func unlock(_ descriptor: Int32) {
+    if descriptor < 0 { return }
+    flock(descriptor, LOCK_UN)
+    Glibc.close(descriptor)
+  }
+
   /// Segments without a catalogue are no orphans: removing them would be the end of the log.
   private static func refuseWithoutCatalog(_ directory: String) throws(EventLogError) {
     let path = directory + "/" + Catalog.fileName
@@ -71,7 +78,7 @@ final class LogCore: Sendable {
   func close() {
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
     pool.removeAll()
-    if lockDescriptor >= 0 { Glibc.close(lockDescriptor) }
+    Self.unlock(lockDescriptor)
   }
 
   /// The thread on which asynchronous readers read, so that cold pages never block the cooperative pool.

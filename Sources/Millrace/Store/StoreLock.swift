@@ -28,7 +28,11 @@ final class StoreLock: Sendable {
     _ = unsafe text.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
   }
 
-  deinit { close(descriptor) }
+  deinit {
+    // Not by closing alone: a child process that is just being started holds the descriptor, too, until it has begun.
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
 
   private static func owner(_ descriptor: Int32) -> String {
     var buffer = [UInt8](repeating: 0, count: 32)
