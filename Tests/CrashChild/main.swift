@@ -8,7 +8,8 @@ case "files": FileSteps.run()
 case "lmdb": LMDBShell().run()
 case "lmdb-commits": LMDBCommits.run(Array(arguments.dropFirst()))
 case "ads": await AdsChild.run(Array(arguments.dropFirst()))
+case "ads-read": AdsReader.run(Array(arguments.dropFirst()))
 default:
-  Child.say("unknown subcommand; known: files, lmdb, lmdb-commits, ads")
+  Child.say("unknown subcommand; known: files, lmdb, lmdb-commits, ads, ads-read")
   exit(64)
 }

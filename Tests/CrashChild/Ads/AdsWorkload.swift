@@ -17,6 +17,9 @@ struct AdsWorkload {
     self.events = events
   }
 
+  /// How many events there are up to the last purchase; heartbeats of the rest of the month follow.
+  var countToLastPurchase: Int { (events.lastIndex { $0.topic == .purchases } ?? -1) + 1 }
+
   /// The places in `events` of those that go to `topic`.
   func numbers(of topic: Topic) -> [Int] { events.indices.filter { events[$0].topic == topic } }
 }

@@ -9,7 +9,7 @@ struct AdsInput {
   /// - Parameters:
   ///   - modulus: of the purchases those of every so manieth product are taken,
   ///   - purchases: so many at most, from the month's first on; and of products, offers and targets what they name.
-  ///   - onlyPromoted: and only of products that a campaign lists, by households that it targets.
+  ///   - onlyPromoted: and only such as are attributed to a campaign that runs when the month begins.
   init(_ folder: String, modulus: Int, purchases limit: Int, onlyPromoted: Bool = false) throws {
     self.folder = folder
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -34,11 +34,19 @@ struct AdsInput {
   private static let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("../../../examples/ads/Data").standardized
 
-  /// The campaigns that a file names beside each product or household.
+  /// The campaigns that a file names beside each product or household, of those that the month begins with.
   private func campaigns(by file: String) throws -> [Int: Set<Int>] {
+    var running: Set<Int> = []
+    try copy("campaigns.csv") { line, _ in
+      let fields = String(decoding: line.bytes, as: UTF8.self).split(separator: ",")
+      if fields.count > 2, fields[2] <= "2017-05-01", let campaign = line.number(0) { running.insert(campaign) }
+      return false
+    }
     var campaigns: [Int: Set<Int>] = [:]
     try copy(file) { line, _ in
-      if let campaign = line.number(0), let other = line.number(1) { campaigns[other, default: []].insert(campaign) }
+      if let campaign = line.number(0), running.contains(campaign), let other = line.number(1) {
+        campaigns[other, default: []].insert(campaign)
+      }
       return false
     }
     return campaigns

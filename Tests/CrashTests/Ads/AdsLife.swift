@@ -7,7 +7,7 @@ struct AdsLife {
   let store: String
   let input: AdsInput
   var events = Int.max
-  var checkpointMilliseconds = 20
+  var checkpoints = Interval.milliseconds(20)
   var segmentMilliseconds = 150
   var groupSize = 24
 
@@ -15,9 +15,22 @@ struct AdsLife {
     try ChildProcess(
       try ChildProcess.builtExecutable("CrashChild"),
       [
-        "ads", store, input.folder, "\(events)", "\(parallelism)", "\(seed % 1_000_000)", "\(checkpointMilliseconds)",
+        "ads", store, input.folder, "\(events)", "\(parallelism)", "\(seed % 1_000_000)", checkpoints.argument,
         "\(segmentMilliseconds)", "\(groupSize)",
       ], environment: environment)
+  }
+
+  /// When the job's epochs end.
+  enum Interval {
+    case milliseconds(Int)
+    case records(Int)
+
+    fileprivate var argument: String {
+      switch self {
+      case .milliseconds(let count): "\(count)"
+      case .records(let count): "-\(count)"
+      }
+    }
   }
 
   /// A whole undisturbed life.
