@@ -6,21 +6,21 @@ import Testing
 
 @testable import CrashChild
 
-/// The machine crashes at any sync of a run of the ads example: what is on the disk then is a whole checkpoint and every
-/// acknowledged event, and the run goes on from there as if nothing had happened.
+/// The machine crashes at any sync of a run of the ads example: what is on the disk then is a whole checkpoint and
+/// every acknowledged event, and the run goes on from there as if nothing had happened.
 @Suite struct AdsStorageTests {
   let folder = try! TemporaryFolder()
   /// More images than these are not built of one run; which ones is printed.
-  private static let mostImages = 300
+  private static let mostImages = 320
 
   @Test(arguments: [1, 2]) func aCrashAtAnySyncLeavesAWholeCheckpoint(parallelism: Int) async throws {
     let seed = SeededRandom.seed(for: "crash the ads job at every sync, parallelism \(parallelism)")
-    let input = try AdsInput(folder.file("data"), modulus: 2, purchases: 30, onlyPromoted: true)
+    let input = try AdsInput(folder.file("data"), modulus: 2, purchases: 25, onlyPromoted: true)
     let count = try AdsWorkload(folder: input.folder, count: .max).countToLastPurchase
     var life = AdsLife(store: folder.file("root/store"), input: input)
     life.events = count
     life.checkpoints = .records(15)
-    life.groupSize = 16
+    life.groupSize = 24
     life.segmentMilliseconds = 50
     try FileManager.default.createDirectory(atPath: folder.file("root"), withIntermediateDirectories: true)
     let recorder = Recorder(root: folder.file("root"), journalPath: folder.file("journal"))
@@ -56,8 +56,8 @@ import Testing
     let unsent = found.count { $0.outboxRows > 0 }
     let segments = found.map(\.segments).max() ?? 0
     print(
-      "crashed at \(positions.count) syncs and the end: \(checkpoints) different checkpoints, \(unsent) with rows in the "
-        + "outbox, up to \(segments) segments")
+      "crashed at \(positions.count) syncs and the end: \(checkpoints) different checkpoints, \(unsent) with rows in "
+        + "the outbox, up to \(segments) segments")
     #expect(checkpoints > 4)
     #expect(unsent > 0)
     #expect(segments > 4)
