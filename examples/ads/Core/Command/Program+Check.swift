@@ -25,10 +25,11 @@ extension Program {
     say("\nChecked against the reference model: \(compared) agree")
   }
 
-  /// A selection of every household for some text on some day.
+  /// A selection of every eighth household, for some text on some day: the model takes 25 ms for each.
   static func queries(for model: ReferenceModel) -> [AdQuery] {
     let texts = ["cheese", "soup", "frzn", "candy", "meat", "", "no such category"]
-    return model.households.keys.sorted().enumerated().map { index, household in
+    let households = model.households.keys.sorted().enumerated().filter { $0.offset % 8 == 0 }.map(\.element)
+    return households.enumerated().map { index, household in
       AdQuery(
         household: household, categoryContains: texts[index % texts.count],
         at: Day(number: DataSet.firstDay.number + index % 31).start)
