@@ -4,7 +4,9 @@ import Testing
 
 /// The model of a crash, on runs small enough to be judged by eye.
 @Suite struct CrashImagesTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   /// Records `steps` of `CrashChild files`; paths are below a root, which is where the child works.
   private func record(_ steps: [String], base: Bool = false) throws -> CrashImages {

@@ -6,7 +6,9 @@ import Testing
 /// A run of commits, crashed everywhere: every acknowledged commit is there afterwards, and what is there is a prefix
 /// of the commits.
 @Suite struct LMDBCrashTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   /// The number of the last transaction in the file at `path`; its contents must be those of the workload up to there.
   private func lastCommit(at path: String, _ workload: CommitWorkload) throws -> Int {

@@ -5,7 +5,9 @@ import Testing
 
 /// Errors of the system in the middle of commits: typed, and never at the price of what was acknowledged.
 @Suite struct LMDBFailureTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   /// A child with an open, two commits old file in which `failure` then happens; steps count from its start, so the
   /// file is made by another child before.

@@ -6,7 +6,9 @@ import Testing
 
 /// One file in several processes: some are killed, some stopped.
 @Suite struct LMDBProcessTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
   private var path: String { folder.file("a.mdb") }
 
   private func open(_ options: Environment.Options = .init()) throws -> Environment {

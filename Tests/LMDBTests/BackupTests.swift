@@ -4,7 +4,9 @@ import Testing
 
 /// Hot copies, and a full disk.
 @Suite struct BackupTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   @Test func aCopyTakenWhileInUseOpensWithOneCommitsContents() throws {
     let store = try TestDatabase(folder.file("a.mdb"))

@@ -2,7 +2,9 @@ import LMDB
 import Testing
 
 @Suite struct EnvironmentTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   private func put(_ environment: Environment, _ key: String, _ value: String) throws {
     let database = try environment.database("main")

@@ -4,7 +4,9 @@ import Testing
 
 /// Which files may be opened how, and that one file is one environment.
 @Suite struct OpeningTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   @Test func aMissingFileIsNotCreatedForAReader() throws {
     for access in [Environment.Access.readOnly, .sealed] {

@@ -4,7 +4,9 @@ import Testing
 
 /// Read transactions: their age, their end, their slots.
 @Suite struct ReaderTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   /// A clock that the test moves.
   private final class Clock: Sendable {

@@ -3,7 +3,9 @@ import Testing
 
 /// No room in the map, and values of extreme size.
 @Suite struct RoomTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   @Test func aFullMapInMidTransactionLeavesThePriorStateAndTheNextWriteWorks() throws {
     let store = try TestDatabase(folder.file("a.mdb"), .init(mapSize: 1 << 20))

@@ -4,7 +4,9 @@ import Testing
 
 /// Files shorter than their contents are found before they are mapped: touching a missing page kills the process.
 @Suite struct TruncationTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   private func bytes(_ build: (TestDatabase) throws -> Void) throws -> Data {
     let path = folder.file("whole.mdb")

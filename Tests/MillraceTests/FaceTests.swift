@@ -35,7 +35,9 @@ struct PromotedProduct: Record, Equatable {
 
 /// The program of the README: events in, a job that folds them into a view, answers out.
 @Suite struct FaceTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   static func events(_ count: Int) -> [ProductEvent] {
     (0..<count).map { index in

@@ -9,7 +9,9 @@ import Testing
 /// Errors of the system at random writes and syncs of a run of the ads example: told by type, and the run goes on after
 /// a restart as if nothing had happened.
 @Suite struct AdsErrorTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   @Test func failingWritesAndSyncsAreToldAndLoseNothing() async throws {
     let seed = SeededRandom.seed(for: "errors in the ads job")

@@ -8,7 +8,9 @@ import Testing
 
 /// A program that feeds the ads example and runs its job, killed again and again: in the end nobody could tell.
 @Suite struct AdsKillTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   /// When a child is killed.
   private enum Moment: CustomStringConvertible {

@@ -6,7 +6,9 @@ import Testing
 
 /// Readers in processes of their own beside a job that is killed and started again.
 @Suite struct AdsReaderTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   @Test(arguments: [1, 3]) func otherProcessesSeeWholeCheckpointsOnlyAcrossViews(parallelism: Int) throws {
     let seed = SeededRandom.seed(for: "readers beside the ads job")

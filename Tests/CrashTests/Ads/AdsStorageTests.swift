@@ -9,7 +9,9 @@ import Testing
 /// The machine crashes at any sync of a run of the ads example: what is on the disk then is a whole checkpoint and
 /// every acknowledged event, and the run goes on from there as if nothing had happened.
 @Suite struct AdsStorageTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
   /// More images than these are not built of one run; which ones is printed.
   private static let mostImages = 400
 

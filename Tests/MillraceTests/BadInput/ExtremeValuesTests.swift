@@ -3,7 +3,9 @@ import Testing
 
 /// The least and the greatest that topics, jobs and views must take.
 @Suite struct ExtremeValuesTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   @Test func theLeastAndTheGreatestTimestampGoThroughTopicJobAndView() async throws {
     let sales = [Sale("a", 1, at: .min), Sale("b", 2, at: .max), Sale("a", 3, at: .max), Sale("b", 4, at: .min)]

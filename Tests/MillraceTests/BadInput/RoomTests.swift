@@ -5,7 +5,9 @@ import Testing
 
 /// No room: in the map of the state file, on the disk.
 @Suite struct RoomTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   private func sales(_ range: Range<Int>) -> [Sale] {
     range.map { Sale("a key of some length, so that the file fills up \($0)", Int64($0), at: Int64($0)) }

@@ -3,7 +3,9 @@ import Testing
 
 /// Records whose bytes are not of their topic's type.
 @Suite struct UndecodableTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   /// Good, empty, cut off, of an unknown schema, good.
   private func shop(_ name: String) async throws -> Shop {

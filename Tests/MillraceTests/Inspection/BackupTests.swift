@@ -3,7 +3,9 @@ import Millrace
 import Testing
 
 @Suite struct BackupTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   /// Copies made while a job and its producer run: each opens, none of its positions is beyond its own log, and the job
   /// goes on in it to the same view.

@@ -3,7 +3,9 @@ import Millrace
 import Testing
 
 @Suite struct DescribeTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   /// A job with a state of its own and an output topic, run to the end of 500 events.
   private func filledStore() async throws -> (Store, Topic<ProductEvent>) {

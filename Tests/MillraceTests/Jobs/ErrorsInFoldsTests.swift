@@ -3,7 +3,9 @@ import Testing
 
 /// What a fold into a view leaves of a record on which its closure throws, and how it deletes.
 @Suite struct ErrorsInFoldsTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   struct Refused: Error {}
 

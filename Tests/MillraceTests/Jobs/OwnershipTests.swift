@@ -3,7 +3,9 @@ import Testing
 
 /// Every column of a view has one running writer.
 @Suite struct OwnershipTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   struct Score: Record, Equatable {
     var key: String

@@ -3,7 +3,9 @@ import Testing
 
 /// The same input gives the same views and outputs whatever the number of threads.
 @Suite struct ParallelismTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   static func sales(_ count: Int, seed: UInt64) -> [Sale] {
     var dice = Dice(state: seed)

@@ -4,7 +4,9 @@ import Testing
 
 /// Jobs whose place in the log is not there.
 @Suite struct RetentionTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   /// Reads 100 records, then loses the next ones to retention.
   private func overtaken() async throws -> Shop {

@@ -4,7 +4,9 @@ import Testing
 
 /// Jobs of a store: side by side, stopped and continued, failing and healing.
 @Suite struct RunningTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   @Test func twoJobsOfOneStoreRunAtOnce() async throws {
     let shop = try Shop(folder.file("store"))

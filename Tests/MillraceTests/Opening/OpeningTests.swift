@@ -4,7 +4,9 @@ import Testing
 
 /// Folders that are no store, or none that may be opened.
 @Suite struct OpeningTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   private func open(_ path: String, _ access: Store.Access = .readWrite) async -> StoreError? {
     await failure(StoreError.self) { try Store.open(at: path, Store.Options(access: access)) }

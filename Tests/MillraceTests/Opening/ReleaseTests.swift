@@ -5,7 +5,9 @@ import Testing
 
 /// What a store holds is free again when it and its handles have gone.
 @Suite struct ReleaseTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   @Test(.timeLimit(.minutes(1)), arguments: ["opened", "read", "ran", "failed"])
   func aStoreThatIsGoneHoldsNoFileOpen(after use: String) async throws {

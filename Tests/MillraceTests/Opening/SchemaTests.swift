@@ -6,7 +6,9 @@ import Testing
 
 /// Types that changed since something was stored: read if they can be, refused at open with the field named if not.
 @Suite struct SchemaTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   /// `Sale` as a later program has it: reordered, widened, one field gone, two added.
   struct NewSale: Record, Equatable {

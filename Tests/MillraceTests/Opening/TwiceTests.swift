@@ -4,7 +4,9 @@ import Testing
 
 /// One writer at a time, any number of readers beside it.
 @Suite struct TwiceTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   @Test func aSecondWriterOfThisProcessIsRefusedUntilTheFirstCloses() async throws {
     let path = folder.file("store")

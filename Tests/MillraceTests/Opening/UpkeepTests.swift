@@ -5,7 +5,9 @@ import Testing
 
 /// What a store does by itself while it is open.
 @Suite struct UpkeepTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   /// A clock that is moved by hand.
   final class Clock: Sendable {

@@ -5,7 +5,9 @@ import Testing
 
 /// What jobs send to topics appears there exactly once, whatever happens in between.
 @Suite struct OutboxTests {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
 
   private func job(_ shop: Shop, _ output: Topic<Sale>, _ name: String = "copy") throws -> Job {
     try Job(name) { flow in flow.from(shop.sales).append(to: output) }
