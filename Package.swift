@@ -27,11 +27,12 @@ let package = Package(
     .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
     .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
     .systemLibrary(name: "CISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
+    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .target(name: "Bytes", dependencies: ["CXXHash", "CISAL"], swiftSettings: settings),
     .target(name: "LMDB", dependencies: ["CLMDB"], swiftSettings: settings),
     .target(name: "Records", dependencies: ["Bytes"], swiftSettings: settings),
     .target(name: "Tables", dependencies: ["Bytes", "LMDB"], swiftSettings: settings),
-    .target(name: "EventLog", dependencies: ["Bytes", "LMDB"], swiftSettings: settings),
+    .target(name: "EventLog", dependencies: ["Bytes", "LMDB", "CZstd"], swiftSettings: settings),
     .target(
       name: "Dataflow", dependencies: ["Bytes", "LMDB", "Records", "Tables"],
       swiftSettings: settings),
