@@ -8,6 +8,7 @@ enum BenchCommand: Equatable {
     var isJSON = false
     var size: Int?
     var repetitions = 1
+    var folder: String?
     var settings: [String: String] = [:]
   }
 
@@ -15,9 +16,9 @@ enum BenchCommand: Equatable {
 
   static let usage = """
     usage: millrace-bench list
-           millrace-bench run SCENARIO... [--json] [--size N] [--repeat N] [--set name=value]
+           millrace-bench run SCENARIO... [--json] [--size N] [--repeat N] [--folder PATH] [--set name=value]
 
-    Files go to a temporary folder (TMPDIR) that is removed at the end of each run.
+    Files go to a temporary folder (TMPDIR) that is removed at the end of each run, or to PATH, where they stay.
     """
 
   init(arguments: [String]) throws(UsageError) {
@@ -48,6 +49,7 @@ enum BenchCommand: Equatable {
       case "--json": options.isJSON = true
       case "--size": options.size = try positive(try value(), parts[0])
       case "--repeat": options.repetitions = try positive(try value(), parts[0])
+      case "--folder": options.folder = try value()
       case "--set":
         let pair = try value().split(separator: "=", maxSplits: 1).map(String.init)
         guard pair.count == 2 else { throw UsageError(message: "--set takes name=value") }

@@ -1,14 +1,11 @@
 import Foundation
 
-/// `millrace-bench list` and `millrace-bench run SCENARIO… [--json] [--size N] [--repeat N] [--set name=value]`.
+/// `millrace-bench list` and `millrace-bench run SCENARIO… [--json] [--size N] [--repeat N] [--folder PATH] [--set name=value]`.
 @main
 struct BenchMain {
   static func main() async {
     do {
-      let arguments = CommandLine.arguments
-      if arguments.count == 4, arguments[1] == RecoveryScenario.victimCommand, let keys = Int(arguments[3]) {
-        return try await RecoveryScenario.victim(arguments[2], keys: keys)
-      }
+      if try await performAsChild(CommandLine.arguments) { return }
       let command = try BenchCommand(arguments: Array(CommandLine.arguments.dropFirst()))
       try await perform(command)
     } catch let error as BenchCommand.UsageError {
@@ -20,12 +17,23 @@ struct BenchMain {
     }
   }
 
+  /// Some scenarios start this program again as another process of theirs.
+  private static func performAsChild(_ arguments: [String]) async throws -> Bool {
+    guard arguments.count == 4, let count = Int(arguments[3]) else { return false }
+    switch arguments[1] {
+    case RecoveryScenario.victimCommand: try await RecoveryScenario.victim(arguments[2], keys: count)
+    case TailElsewhere.readerCommand: try TailElsewhere.read(arguments[2], count: count)
+    default: return false
+    }
+    return true
+  }
+
   private static func perform(_ command: BenchCommand) async throws {
     switch command {
     case .help: print(BenchCommand.usage)
     case .list:
       for scenario in Scenarios.all {
-        print(scenario.name.padding(toLength: 16, withPad: " ", startingAt: 0), scenario.summary)
+        print(scenario.name.padding(toLength: 20, withPad: " ", startingAt: 0), scenario.summary)
       }
     case .run(let names, let options):
       for name in names {
@@ -38,9 +46,10 @@ struct BenchMain {
   }
 
   private static func run(_ scenario: Scenario, _ options: BenchCommand.RunOptions) async throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("millrace-bench-\(UUID().uuidString)")
+    let temporary = FileManager.default.temporaryDirectory.appendingPathComponent("millrace-bench-\(UUID().uuidString)")
+    let folder = options.folder.map { URL(fileURLWithPath: $0) } ?? temporary
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
+    defer { try? FileManager.default.removeItem(at: temporary) }
     let measurement = try await scenario.run(
       Scenario.Options(
         size: options.size ?? scenario.defaultSize, settings: options.settings, folder: folder.path))

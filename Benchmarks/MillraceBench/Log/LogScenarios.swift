@@ -1,0 +1,23 @@
+import Millrace
+
+/// The log as it is, without a codec. Each scenario has a file of its own in this folder.
+enum LogScenarios {
+  static let all: [Scenario] = [
+    append, appendAwaiting, appendUnbatched, appendSingle, scan, tail, tailElsewhere,
+  ]
+
+  /// The topic of a scenario, in a log of its own or, with `--folder`, in the one that an earlier run left there.
+  static func topic(
+    _ options: Scenario.Options, _ log: LogOptions = LogOptions(), partitions: Int? = nil
+  ) throws -> LogTopic {
+    let log = try EventLog.open(at: options.folder + "/log", log)
+    return try log.topic("bench", try topicOptions(options, partitions: partitions))
+  }
+
+  /// `partitions=` and `segment-mb=`, as the command line says.
+  static func topicOptions(_ options: Scenario.Options, partitions: Int? = nil) throws -> TopicOptions {
+    TopicOptions(
+      partitions: partitions ?? options.integer("partitions", 1),
+      segmentBytes: options.integer("segment-mb", 1024) << 20)
+  }
+}
