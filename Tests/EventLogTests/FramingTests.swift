@@ -22,9 +22,12 @@ func encodedBatch(_ records: [NewRecord], at offset: Int64 = 0, partition: Int =
 
 func decodedBatch(_ bytes: [UInt8], from wanted: Int64 = 0) -> (records: [OwnedRecord], isBroken: Bool) {
   var isBroken = false
-  let records = bytes.withUnsafeBytes { bytes in
+  let records = bytes.withUnsafeBytes { bytes -> [OwnedRecord] in
     withUnsafeMutablePointer(to: &isBroken) { fault in
-      let batch = LogBatch(verified: bytes, from: wanted, fault: fault)
+      let header = BatchHeader(bytes)
+      let rest = bytes.slice(BatchHeader.size, bytes.count - BatchHeader.size)
+      guard let content = BatchContent(rest, header) else { return [] }
+      let batch = LogBatch(header, content, from: wanted, fault: fault)
       return batch.map { OwnedRecord(copying: $0, partition: batch.partition) }
     }
   }

@@ -6,7 +6,7 @@ import Bytes
 /// |---|---|---|
 /// | 0 | 4 | magic `MLB1` |
 /// | 4 | 2 | version, 1 |
-/// | 6 | 2 | flags, 0 |
+/// | 6 | 2 | flags: 1 compressed, 2 compacted; see `BatchContent` |
 /// | 8 | 4 | CRC-32C of bytes 0–7 and of all from byte 12 on |
 /// | 12 | 4 | number of records |
 /// | 16 | 8 | first offset |
@@ -18,13 +18,25 @@ import Bytes
 /// | 64 | 8 | producer's sequence number of the first record, −1 if the append was not idempotent |
 /// | 72 | 4 | producer's epoch |
 /// | 76 | 4 | partition |
-/// | 80 | 8 | number of bytes of records |
-/// | 88 | 8 | appended at, µs, by the log's clock |
+/// | 80 | 8 | number of bytes that follow the header |
+/// | 88 | 8 | appended at, µs, by the log's clock; in a compacted batch when its tombstones were first compacted |
+///
+/// A batch stands for every offset from the first to the last. It holds a record for each, unless it is compacted.
 struct BatchHeader: Equatable {
   static let size = 96
   static let magic: UInt32 = 0x3142_4C4D
   static let version: UInt16 = 1
 
+  struct Flags: OptionSet {
+    let rawValue: UInt16
+    /// What follows the header is compressed.
+    static let compressed = Flags(rawValue: 1)
+    /// Not every offset has a record: their offsets are listed before the records.
+    static let compacted = Flags(rawValue: 2)
+    static let known: Flags = [.compressed, .compacted]
+  }
+
+  var flags: Flags = []
   var count = 0
   var firstOffset: Int64 = 0
   var lastOffset: Int64 = 0
@@ -42,6 +54,7 @@ struct BatchHeader: Equatable {
 
   /// Reads the fields without judging them; `bytes` has at least `size` bytes.
   init(_ bytes: UnsafeRawBufferPointer) {
+    unsafe flags = Flags(rawValue: bytes.little(UInt16.self, at: 6))
     unsafe count = Int(bytes.little(UInt32.self, at: 12))
     unsafe firstOffset = bytes.little(Int64.self, at: 16)
     unsafe lastOffset = bytes.little(Int64.self, at: 24)
@@ -63,7 +76,7 @@ struct BatchHeader: Equatable {
     }
     put(Self.magic, 0)
     put(Self.version, 4)
-    put(UInt16(0), 6)
+    put(flags.rawValue, 6)
     put(UInt32(truncatingIfNeeded: count), 12)
     put(firstOffset, 16)
     put(lastOffset, 24)
@@ -92,11 +105,22 @@ struct BatchHeader: Equatable {
       return "the checksum of a batch does not match"
     }
     let header = unsafe BatchHeader(batch)
-    guard header.partition == partition, header.firstOffset == offset,
-      header.lastOffset - header.firstOffset == Int64(header.count) - 1, header.count > 0,
+    guard header.partition == partition, header.firstOffset == offset, header.isCountPossible,
       header.recordBytes == batch.count - size
     else { return "a batch's header does not match its place" }
-    guard unsafe batch.little(UInt16.self, at: 4) == version else { return "a batch is of a newer version" }
+    guard unsafe batch.little(UInt16.self, at: 4) == version, header.flags.isSubset(of: .known) else {
+      return "a batch is of a newer version"
+    }
     return nil
   }
+
+  /// Whether so many records fit into the range of offsets.
+  var isCountPossible: Bool {
+    let (distance, overflow) = lastOffset.subtractingReportingOverflow(firstOffset)
+    if overflow || distance < 0 || distance > Self.maximumSpan - 1 || count > OpenBatch.maximumCount { return false }
+    return flags.contains(.compacted) ? Int64(count) <= distance + 1 : Int64(count) == distance + 1
+  }
+
+  /// The most offsets that a batch stands for: distances from the first one are 32 bits.
+  static let maximumSpan: Int64 = 1 << 32
 }

@@ -1,29 +1,33 @@
 public import Bytes
 
-/// Records of one partition, appended together: a sequence of `LogRecord`s inside the map.
+/// Records of one partition that lie together: a sequence of `LogRecord`s inside the map, or inside the reader's own
+/// memory if they are compressed on disk.
 ///
 /// Its checksum has been verified. Valid inside the closure that was given it; iterate as often as you like.
 @frozen
 @safe
 public struct LogBatch: Sequence {
   public let partition: Int
-  /// The offset of the first record of the iteration: where the reader stood, or the batch's own first.
+  /// The batch stands for the offsets from this one, where the reader stood or the batch's own first, …
   public let firstOffset: Int64
-  /// The offset of the last record.
+  /// … to this one; the next batch begins behind it. Where compaction removed records, not all of them have one, and
+  /// there may be none at all.
   public let lastOffset: Int64
-  /// The smallest and the largest timestamp of the whole batch.
+  /// The number of records of the iteration.
+  public let count: Int
+  /// The smallest and the largest timestamp of the whole batch; `.max` and `.min` where it has no record.
   public let minimumTimestamp: Timestamp
   public let maximumTimestamp: Timestamp
-  /// The idempotent producer that appended it, if one did.
+  /// The idempotent producer that appended it, if one did. Not known any more once the batch was rewritten.
   public let producer: ProducerID?
   @usableFromInline let baseTimestamp: Int64
-  // Invariant: the records of the offsets firstOffset…lastOffset, in the map; `fault` outlives the closure.
+  /// The offset from which `distances` count; without them, that of the first record.
+  @usableFromInline let baseOffset: Int64
+  // Invariant: `count` records, in memory that outlives the closure, as `fault` does; `distances` points to as many
+  // rising numbers.
   @usableFromInline let records: UnsafeRawBufferPointer
+  @usableFromInline let distances: UnsafeRawPointer?
   @usableFromInline let fault: UnsafeMutablePointer<Bool>
-
-  /// The number of records of the iteration.
-  @inlinable
-  public var count: Int { Int(truncatingIfNeeded: lastOffset &- firstOffset) &+ 1 }
 
   /// The size of the records in bytes, framing included.
   @inlinable
@@ -34,7 +38,8 @@ public struct LogBatch: Sequence {
   @inlinable
   public func makeIterator() -> Iterator {
     unsafe Iterator(
-      records: records, count: count, firstOffset: firstOffset, baseTimestamp: baseTimestamp, fault: fault)
+      records: records, count: count, offset: baseOffset, distances: distances, baseTimestamp: baseTimestamp,
+      fault: fault)
   }
 
   /// Walks the records of a batch. Ends early where the framing does not fit, which the reader then reports as damage.
@@ -46,12 +51,13 @@ public struct LogBatch: Sequence {
     @usableFromInline let end: UnsafeRawPointer
     @usableFromInline var remaining: Int
     @usableFromInline var offset: Int64
+    @usableFromInline var distances: UnsafeRawPointer?
     @usableFromInline let baseTimestamp: Int64
     @usableFromInline let fault: UnsafeMutablePointer<Bool>
 
     @inlinable
     init(
-      records: UnsafeRawBufferPointer, count: Int, firstOffset: Int64, baseTimestamp: Int64,
+      records: UnsafeRawBufferPointer, count: Int, offset: Int64, distances: UnsafeRawPointer?, baseTimestamp: Int64,
       fault: UnsafeMutablePointer<Bool>
     ) {
       if let base = records.baseAddress {
@@ -63,7 +69,8 @@ public struct LogBatch: Sequence {
         unsafe end = unsafe position
         remaining = 0
       }
-      offset = firstOffset
+      self.offset = offset
+      unsafe self.distances = unsafe distances
       self.baseTimestamp = baseTimestamp
       unsafe self.fault = unsafe fault
     }
@@ -102,9 +109,16 @@ public struct LogBatch: Sequence {
       let headers = unsafe value + valueCount
       unsafe position = unsafe headers + headerCount
       remaining &-= 1
-      defer { offset &+= 1 }
+      let place: Int64
+      if let distances = unsafe distances {
+        place = unsafe offset &+ Int64(UInt32(littleEndian: distances.loadUnaligned(as: UInt32.self)))
+        unsafe self.distances = unsafe distances + 4
+      } else {
+        place = offset
+        offset &+= 1
+      }
       return unsafe LogRecord(
-        offset: offset, timestamp: Timestamp(microseconds: timestamp), hasKey: hasKey,
+        offset: place, timestamp: Timestamp(microseconds: timestamp), hasKey: hasKey,
         key: UnsafeRawBufferPointer(start: start, count: keyCount),
         value: UnsafeRawBufferPointer(start: value, count: valueCount),
         headerBytes: UnsafeRawBufferPointer(start: headers, count: headerCount))
@@ -120,11 +134,10 @@ public struct LogBatch: Sequence {
 }
 
 extension LogBatch {
-  /// The view of a verified batch from `wanted` on. Sets `fault` if the framing ends before.
+  /// The view of a batch from `wanted` on. Sets `fault` if the framing ends before.
   init(
-    verified bytes: UnsafeRawBufferPointer, from wanted: Int64, fault: UnsafeMutablePointer<Bool>
+    _ header: BatchHeader, _ content: BatchContent, from wanted: Int64, fault: UnsafeMutablePointer<Bool>
   ) {
-    let header = unsafe BatchHeader(bytes)
     partition = header.partition
     lastOffset = header.lastOffset
     minimumTimestamp = Timestamp(microseconds: header.minimumTimestamp)
@@ -132,15 +145,21 @@ extension LogBatch {
     producer = header.sequence < 0 ? nil : ProducerID(id: header.producer, epoch: header.epoch)
     baseTimestamp = header.baseTimestamp
     unsafe self.fault = unsafe fault
-    let all = unsafe bytes.slice(BatchHeader.size, bytes.count - BatchHeader.size)
-    guard wanted > header.firstOffset else {
-      firstOffset = header.firstOffset
-      unsafe records = unsafe all
-      return
+    firstOffset = Swift.max(wanted, header.firstOffset)
+    let distance = firstOffset - header.firstOffset
+    var skipped = Int(distance)
+    if let all = unsafe content.distances {
+      skipped = unsafe all.countBelow(distance, of: header.count)
+      baseOffset = header.firstOffset
+      unsafe distances = unsafe all + skipped * 4
+    } else {
+      baseOffset = firstOffset
+      unsafe distances = nil
     }
-    let skipped = Int(wanted - header.firstOffset)
-    firstOffset = wanted
-    unsafe records = unsafe LogBatch.dropping(skipped, of: all, header, fault)
+    count = header.count - skipped
+    unsafe records =
+      skipped == 0
+      ? unsafe content.records : unsafe LogBatch.dropping(skipped, of: content.records, header, fault)
   }
 
   /// The record bytes behind the first `count` records.
@@ -148,12 +167,25 @@ extension LogBatch {
     _ count: Int, of records: UnsafeRawBufferPointer, _ header: BatchHeader, _ fault: UnsafeMutablePointer<Bool>
   ) -> UnsafeRawBufferPointer {
     var iterator = unsafe Iterator(
-      records: records, count: count, firstOffset: header.firstOffset, baseTimestamp: header.baseTimestamp,
-      fault: fault)
+      records: records, count: count, offset: header.firstOffset, distances: nil,
+      baseTimestamp: header.baseTimestamp, fault: fault)
     while iterator.next() != nil {}
     guard let base = records.baseAddress else { return unsafe records }
     let used = unsafe iterator.position - base
     return unsafe records.slice(used, records.count - used)
+  }
+}
+
+extension UnsafeRawPointer {
+  /// How many of the `count` rising numbers of 32 bits here are below `limit`.
+  fileprivate func countBelow(_ limit: Int64, of count: Int) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      let number = unsafe UInt32(littleEndian: (self + middle * 4).loadUnaligned(as: UInt32.self))
+      if Int64(number) < limit { low = middle + 1 } else { high = middle }
+    }
+    return low
   }
 }
 

@@ -43,6 +43,7 @@ private struct SegmentCheck {
   let segment: SegmentRecord
   let path: String
   let mapBytes: Int
+  private let opener = BatchOpener()
   private var next: [Int64]
   /// Damage whose end is not known yet, per partition.
   private var open: [Int: (from: Int64, reason: String)] = [:]
@@ -113,14 +114,12 @@ private struct SegmentCheck {
   }
 
   private func fault(_ key: BatchKey, _ value: UnsafeRawBufferPointer) -> String? {
-    if let fault = unsafe BatchHeader.fault(in: value, partition: key.partition, offset: key.offset) { return fault }
-    var isBroken = false
-    return unsafe withUnsafeMutablePointer(to: &isBroken) { broken in
-      let batch = unsafe LogBatch(verified: value, from: key.offset, fault: broken)
-      var records = 0
-      for _ in batch { records += 1 }
-      let isWhole = unsafe !broken.pointee && records == batch.count
-      return isWhole ? nil : "the records of a batch do not fit its length"
+    switch unsafe opener.open(value, partition: key.partition, offset: key.offset, from: key.offset) {
+    case .damaged(let reason): return reason
+    case .batch(let batch):
+      for _ in batch {}
+      if case .damaged(let reason) = opener.takeFault() { return reason }
+      return nil
     }
   }
 

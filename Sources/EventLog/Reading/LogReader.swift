@@ -29,16 +29,13 @@ public final class LogReader {
   private(set) var seenSequence: UInt64 = 0
   /// What was skipped so far, with its reason.
   public private(set) var skipped: [LogDamage] = []
-  // Where the batch iterators tell of framing that does not fit; lives as long as the reader.
-  private let fault: UnsafeMutablePointer<Bool>
+  private let opener = BatchOpener()
 
   init(_ state: TopicState, offsets: [Int: Int64], damage: DamagePolicy, log: EventLog? = nil) throws(EventLogError) {
     self.state = state
     self.log = log
     damagePolicy = damage
     nextOffsets = Array(repeating: -1, count: state.partitions)
-    unsafe fault = .allocate(capacity: 1)
-    unsafe fault.initialize(to: false)
     for (partition, offset) in offsets {
       try state.check(partition)
       nextOffsets[partition] = offset
@@ -46,8 +43,6 @@ public final class LogReader {
     let snapshot = try state.snapshot()
     for (partition, offset) in offsets { try check(offset, partition, snapshot) }
   }
-
-  deinit { unsafe fault.deallocate() }
 
   /// The next offset to be read from `partition`; nil if this reader does not read it.
   public func position(_ partition: Int) -> Int64? {
@@ -68,7 +63,7 @@ public final class LogReader {
   /// Gives the next batches to `body`, until about `maxBytes` were given or there are no more; returns the number of
   /// records given, 0 at the end of the log.
   ///
-  /// Checksums are verified first. A batch is read when `body` returns; if it throws, the reader stays before that
+  /// Batches from which compaction removed every record are given, too, and tell how far the reader came. Checksums are verified first. A batch is read when `body` returns; if it throws, the reader stays before that
   /// batch. Batches are valid inside `body` only.
   ///
   /// - Throws: `offsetOutOfRange` if retention overtook the reader, `damaged`, `missingSegment`, `topicDeleted`,
@@ -81,8 +76,8 @@ public final class LogReader {
     }
   }
 
-  /// As `read`; ends early behind the batch for which `body` returns false.
-  func scan(maxBytes: Int, _ body: (LogBatch) throws -> Bool) throws -> Int {
+  /// As `read`; ends early behind the batch for which `body` returns false, possibly with 0.
+  package func scan(maxBytes: Int, _ body: (LogBatch) throws -> Bool) throws -> Int {
     var given = Progress()
     while true {
       let snapshot = try state.snapshot()
@@ -158,7 +153,7 @@ public final class LogReader {
                   partition: key.partition, offset: max(wanted, key.offset), reason: reason, next: key.sequence + 1)
               }
               place?.sequence = key.sequence + 1
-              if !goesOn.more || given.bytes >= maxBytes { return .stopped }
+              if !goesOn.more || (given.bytes >= maxBytes && given.records > 0) { return .stopped }
             }
             isThere = try cursor.next()
           }
@@ -181,19 +176,16 @@ public final class LogReader {
       let last = unsafe BatchHeader(value).lastOffset
       if last < wanted && last >= key.offset { return (true, nil) }
     }
-    if let fault = unsafe BatchHeader.fault(in: value, partition: key.partition, offset: key.offset) {
-      return (true, fault)
+    switch unsafe opener.open(value, partition: key.partition, offset: key.offset, from: wanted) {
+    case .damaged(let reason): return (true, reason)
+    case .batch(let batch):
+      let more = try body(batch)
+      if case .damaged(let reason) = opener.takeFault() { return (true, reason) }
+      nextOffsets[key.partition] = batch.lastOffset + 1
+      given.records += batch.count
+      given.bytes += batch.byteCount
+      return (more, nil)
     }
-    let batch = unsafe LogBatch(verified: value, from: wanted, fault: fault)
-    let more = unsafe fault.pointee ? true : try body(batch)
-    if unsafe fault.pointee {
-      unsafe fault.pointee = false
-      return (true, "the records of a batch do not fit its length")
-    }
-    nextOffsets[key.partition] = batch.lastOffset + 1
-    given.records += batch.count
-    given.bytes += batch.byteCount
-    return (more, nil)
   }
 
   func noteSkipped(_ damage: LogDamage) { skipped.append(damage) }

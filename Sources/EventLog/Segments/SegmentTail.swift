@@ -50,8 +50,7 @@ struct SegmentTail: Sendable {
   /// reported as missing, and no offset is used twice.
   static func endOffset(_ key: BatchKey, _ header: BatchHeader) -> Int64 {
     let isSound =
-      header.firstOffset == key.offset && header.partition == key.partition && header.count > 0
-      && header.count <= OpenBatch.maximumCount && header.lastOffset == key.offset + Int64(header.count) - 1
+      header.firstOffset == key.offset && header.partition == key.partition && header.isCountPossible
     return isSound ? header.lastOffset + 1 : key.offset + Int64(OpenBatch.maximumCount)
   }
 }

@@ -41,13 +41,16 @@ struct SoundSegments {
     if ranges.isEmpty { return }
     let reader = try topic.reader(from: ranges.mapValues(\.lowerBound), damage: .skip)
     while ranges.contains(where: { (reader.position($0.key) ?? .max) < $0.value.upperBound }) {
-      let read = try reader.read(maxBytes: 1) { batch in
+      var isAtEnd = true
+      _ = try reader.scan(maxBytes: 1) { batch in
         batches += 1
         records += Int64(batch.count)
         bytes += batch.byteCount
+        isAtEnd = false
+        return false
       }
       progress(bytes)
-      if read == 0 { break }
+      if isAtEnd { break }
     }
     damages += reader.skipped.map(StoreVerification.Damage.init)
   }
