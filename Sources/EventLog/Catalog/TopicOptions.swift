@@ -1,5 +1,14 @@
 import Bytes
 
+/// Where the timestamps of a topic's records come from.
+public enum TimestampSource: UInt32, Hashable, Sendable {
+  /// From whoever appends: when the event happened.
+  case event = 0
+  /// From the log: when its batch was committed, by the log's clock, and never before the topic's last one. What
+  /// whoever appends gives is ignored.
+  case append = 1
+}
+
 /// The settings of a topic, kept in the catalogue.
 public struct TopicOptions: Hashable, Sendable {
   /// How many partitions: 1…65,536, fixed at creation.
@@ -14,10 +23,12 @@ public struct TopicOptions: Hashable, Sendable {
   public var retentionAge: Duration?
   /// The largest record, key and value and headers together, in bytes: at most 16,777,215.
   public var maximumRecordBytes: Int
+  /// Where timestamps come from. A change holds for batches begun after it.
+  public var timestamps: TimestampSource
 
   public init(
     partitions: Int = 1, segmentBytes: Int = 256 << 20, segmentAge: Duration? = nil, retentionBytes: Int? = nil,
-    retentionAge: Duration? = nil, maximumRecordBytes: Int = 1 << 20
+    retentionAge: Duration? = nil, maximumRecordBytes: Int = 1 << 20, timestamps: TimestampSource = .event
   ) {
     self.partitions = partitions
     self.segmentBytes = segmentBytes
@@ -25,6 +36,7 @@ public struct TopicOptions: Hashable, Sendable {
     self.retentionBytes = retentionBytes
     self.retentionAge = retentionAge
     self.maximumRecordBytes = maximumRecordBytes
+    self.timestamps = timestamps
   }
 
   func validate(topic: String) throws(EventLogError) {
@@ -67,6 +79,7 @@ struct TopicRecord: Equatable, Sendable {
   /// | 8 | created at, µs |
   /// | 4, 4 | partitions, largest record in bytes |
   /// | 8 × 4 | segment bytes, segment age µs, retention bytes, retention age µs; −1 for none |
+  /// | 4 | source of timestamps |
   func encoded() -> [UInt8] {
     var body = ByteBuffer()
     body.append(id)
@@ -77,6 +90,7 @@ struct TopicRecord: Equatable, Sendable {
     body.append(options.segmentAge?.wholeMicroseconds ?? -1)
     body.append(Int64(options.retentionBytes ?? -1))
     body.append(options.retentionAge?.wholeMicroseconds ?? -1)
+    body.append(options.timestamps.rawValue)
     return Sealed.wrap(body)
   }
 
@@ -87,8 +101,12 @@ struct TopicRecord: Equatable, Sendable {
   }
 
   init(_ bytes: UnsafeRawBufferPointer, path: String) throws(EventLogError) {
-    let body = unsafe try Sealed.unwrap(bytes, atLeast: 56, "a topic", path: path)
+    let body = unsafe try Sealed.unwrap(bytes, atLeast: 60, "a topic", path: path)
     func optional(_ value: Int64) -> Int64? { value < 0 ? nil : value }
+    guard let timestamps = unsafe TimestampSource(rawValue: body.little(UInt32.self, at: 56)) else {
+      throw EventLogError(
+        .unsupportedFormat, "a topic takes its timestamps in a way this library does not know; upgrade it", path: path)
+    }
     unsafe id = body.little(UInt64.self, at: 0)
     unsafe createdAt = Timestamp(microseconds: body.little(Int64.self, at: 8))
     unsafe options = TopicOptions(
@@ -97,7 +115,8 @@ struct TopicRecord: Equatable, Sendable {
       segmentAge: optional(body.little(Int64.self, at: 32)).map { .microseconds($0) },
       retentionBytes: optional(body.little(Int64.self, at: 40)).map { Int($0) },
       retentionAge: optional(body.little(Int64.self, at: 48)).map { .microseconds($0) },
-      maximumRecordBytes: Int(body.little(UInt32.self, at: 20)))
+      maximumRecordBytes: Int(body.little(UInt32.self, at: 20)),
+      timestamps: timestamps)
   }
 }
 
