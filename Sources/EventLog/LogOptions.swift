@@ -22,7 +22,8 @@ public struct LogOptions: Sendable {
   public var maximumPendingBytes: Int
   /// Open batches are closed at this size in bytes.
   public var batchBytes: Int
-  /// The writer starts by itself when so many bytes wait, and puts about as many, or one batch, into a commit.
+  /// The writer starts by itself when so many bytes wait. What waits then goes into one commit, up to twice as much
+  /// (or one batch): the longer the last commit took, the larger the next.
   public var commitBytes: Int
   /// How many sealed segments stay open, over all topics, when nobody reads them; each takes about 160 KB.
   /// Beside them one live segment per opened topic is open, and what readers are in the middle of.

@@ -35,8 +35,9 @@ public final class Semaphore: Sendable {
   public func signal() {
     unsafe pthread_mutex_lock(&storage.pointee.mutex)
     unsafe storage.pointee.count += 1
-    unsafe pthread_cond_signal(&storage.pointee.condition)
     unsafe pthread_mutex_unlock(&storage.pointee.mutex)
+    // After unlocking: who is woken does not wait for the mutex. The caller's reference keeps the storage meanwhile.
+    unsafe pthread_cond_signal(&storage.pointee.condition)
   }
 
   /// Waits for a signal.

@@ -32,6 +32,8 @@ final class AppendQueue: Sendable {
   let limits: Limits
   /// Counts the batches with records nobody waits for.
   let progress = AppendProgress()
+  /// How often anybody came who wants the writer to start: appenders that wait, flushes.
+  let arrivals = Atomic<Int>(0)
   // Set once, before the first append, by the owner.
   private let start: @Sendable () -> Void
 
@@ -149,6 +151,7 @@ final class AppendQueue: Sendable {
   }
 
   private func wake(_ state: inout State, _ isWanted: Bool) -> Bool {
+    if isWanted { arrivals.add(1, ordering: .relaxed) }
     if state.isWriting || !isWanted || (state.closed.isEmpty && state.opened.isEmpty) { return false }
     state.isWriting = true
     return true

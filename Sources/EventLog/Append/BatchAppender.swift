@@ -111,6 +111,7 @@ public struct BatchAppender: ~Copyable {
     let batch = unsafe open[partition]
     unsafe batch.pointer.pointee.progress = progress
     unsafe batch.pointer.pointee.unawaited = unsafe batch.pointer.pointee.count
+    unsafe batch.pointer.pointee.computeChecksum()
     while true {
       if let replacement = try writer.queue.submit(batch, startAt: commitBytes) {
         unsafe replacement.pointer.pointee.reset(partition: partition)

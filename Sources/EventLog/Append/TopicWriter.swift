@@ -20,6 +20,7 @@ final class TopicWriter: @unchecked Sendable {
   private var tail: SegmentTail
   private var producers: ProducerTable
   private var removedSegments = 0
+  private var gathering = CommitGathering()
 
   init(state: TopicState, file: SegmentFile, segments: [SegmentRecord], tail: SegmentTail, producers: ProducerTable) {
     self.state = state
@@ -86,12 +87,19 @@ final class TopicWriter: @unchecked Sendable {
 
   private func cycle() {
     ownThread.store(OwnThread.current, ordering: .relaxed)
-    while let batches = queue.take(upTo: core.options.commitBytes) {
+    let most = min(core.options.commitBytes * 2, LogOptions.maximumCommitBytes)
+    while let batches = queue.take(upTo: most) {
       var bytes = 0
-      for batch in batches { bytes += unsafe batch.pointer.pointee.byteCount }
+      var waiters = 0
+      for batch in batches {
+        bytes += unsafe batch.pointer.pointee.byteCount
+        waiters += unsafe batch.pointer.pointee.waiters.count
+      }
       let outcomes = commit(batches)
+      let arrived = queue.arrivals.load(ordering: .relaxed)
       for (batch, outcome) in zip(batches, outcomes) { finish(batch, outcome) }
       queue.finished(batches, bytes: bytes)
+      gathering.wait(for: waiters, after: arrived, queue.arrivals)
     }
   }
 

@@ -7,7 +7,7 @@ import Bytes
 /// | 0 | 4 | magic `MLB1` |
 /// | 4 | 2 | version, 1 |
 /// | 6 | 2 | flags: 1 compressed, 2 compacted; see `BatchContent` |
-/// | 8 | 4 | CRC-32C of bytes 0–7 and of all from byte 12 on |
+/// | 8 | 4 | CRC-32C of all behind the header, then of bytes 0–7, then of bytes 12–95 |
 /// | 12 | 4 | number of records |
 /// | 16 | 8 | first offset |
 /// | 24 | 8 | last offset |
@@ -70,7 +70,9 @@ struct BatchHeader: Equatable {
   }
 
   /// Writes the header over the first `size` bytes of `batch`, checksum included; the records stand behind already.
-  func write(to batch: UnsafeMutableRawBufferPointer) {
+  ///
+  /// `recordsChecksum`: that of the records, if it is known; only the header's 92 bytes are then read.
+  func write(to batch: UnsafeMutableRawBufferPointer, recordsChecksum: UInt32? = nil) {
     func put<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, _ offset: Int) {
       unsafe batch.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
     }
@@ -89,19 +91,26 @@ struct BatchHeader: Equatable {
     put(UInt32(truncatingIfNeeded: partition), 76)
     put(Int64(recordBytes), 80)
     put(appendedAt, 88)
-    unsafe put(Self.checksum(UnsafeRawBufferPointer(batch)), 8)
+    let bytes = UnsafeRawBufferPointer(batch)
+    unsafe put(Self.checksum(bytes, records: recordsChecksum ?? Self.recordsChecksum(bytes)), 8)
   }
 
-  static func checksum(_ batch: UnsafeRawBufferPointer) -> UInt32 {
-    let head = unsafe CRC32C.checksum(unsafe batch.slice(0, 8))
-    return unsafe CRC32C.checksum(unsafe batch.slice(12, batch.count - 12), seed: head)
+  /// The checksum of everything behind the header: known before the header is, so appenders compute it.
+  static func recordsChecksum(_ batch: UnsafeRawBufferPointer) -> UInt32 {
+    unsafe CRC32C.checksum(unsafe batch.slice(size, batch.count - size))
+  }
+
+  /// The checksum of the whole: `records` goes on over the header without the checksum's own four bytes.
+  private static func checksum(_ batch: UnsafeRawBufferPointer, records: UInt32) -> UInt32 {
+    let head = unsafe CRC32C.checksum(unsafe batch.slice(0, 8), seed: records)
+    return unsafe CRC32C.checksum(unsafe batch.slice(12, size - 12), seed: head)
   }
 
   /// What is wrong with `batch`, found in `partition` at `offset`; nil if nothing.
   static func fault(in batch: UnsafeRawBufferPointer, partition: Int, offset: Int64) -> String? {
     guard batch.count >= size else { return "a batch of \(batch.count) bytes is too short" }
     guard unsafe batch.little(UInt32.self, at: 0) == magic else { return "a batch does not begin with its mark" }
-    guard unsafe checksum(batch) == batch.little(UInt32.self, at: 8) else {
+    guard unsafe checksum(batch, records: recordsChecksum(batch)) == batch.little(UInt32.self, at: 8) else {
       return "the checksum of a batch does not match"
     }
     let header = unsafe BatchHeader(batch)

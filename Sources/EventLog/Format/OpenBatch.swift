@@ -23,6 +23,8 @@ struct OpenBatch: ~Copyable {
   var progress: AppendProgress?
   /// How many records have nobody waiting.
   var unawaited = 0
+  /// The records' checksum, once no more are added; nil while nobody has computed it.
+  var recordsChecksum: UInt32?
 
   init() {
     buffer = ByteBuffer(capacity: 4096)
@@ -47,6 +49,7 @@ struct OpenBatch: ~Copyable {
     waiters = []
     progress = nil
     unawaited = 0
+    recordsChecksum = nil
   }
 
   /// The size on disk so far.
@@ -137,6 +140,9 @@ struct OpenBatch: ~Copyable {
     return nil
   }
 
+  /// Computes the checksum of the records, on the appender's thread: what the writer does is what everybody waits for.
+  mutating func computeChecksum() { recordsChecksum = unsafe BatchHeader.recordsChecksum(buffer.bytes) }
+
   /// The header of the batch beginning at `offset`.
   func header(firstOffset offset: Int64) -> BatchHeader {
     var header = BatchHeader()
@@ -166,6 +172,7 @@ struct OpenBatch: ~Copyable {
     buffer.append(kept)
     count -= dropped
     sequence += Int64(dropped)
+    recordsChecksum = nil
   }
 }
 

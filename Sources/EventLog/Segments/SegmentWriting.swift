@@ -78,7 +78,8 @@ extension SegmentFile {
     let first = tail.nextOffsets[partition]
     var header = unsafe batch.pointer.pointee.header(firstOffset: first)
     header.appendedAt = now.microseconds
-    unsafe header.write(to: batch.pointer.pointee.buffer.mutableBytes)
+    let checksum = unsafe batch.pointer.pointee.recordsChecksum
+    unsafe header.write(to: batch.pointer.pointee.buffer.mutableBytes, recordsChecksum: checksum)
     let key = BatchKey(sequence: tail.nextSequence, partition: partition, offset: first)
     unsafe try key.withBytes { bytes in
       let place = unsafe try transaction.reserve(
