@@ -7,7 +7,8 @@ import Testing
   @Test func topicEntriesComeBackAndDamageIsRefused() throws {
     let options = TopicOptions(
       partitions: 12, segmentBytes: 1 << 30, segmentAge: .seconds(60), retentionBytes: nil, retentionAge: .seconds(7),
-      maximumRecordBytes: 4096)
+      maximumRecordBytes: 4096, compression: .zstd(level: 7),
+      compaction: Compaction(tombstoneDelay: .seconds(9), minimumAge: .seconds(1), dirtyRatio: 0.25))
     let entry = TopicRecord(id: 7, createdAt: Timestamp(microseconds: -4), options: options)
     let bytes = entry.encoded()
     #expect(try bytes.withUnsafeBytes { try TopicRecord($0, path: "x") } == entry)
@@ -49,6 +50,10 @@ import Testing
     for options in [
       TopicOptions(partitions: 0), TopicOptions(partitions: 65_537), TopicOptions(segmentBytes: 1),
       TopicOptions(maximumRecordBytes: 1 << 24), TopicOptions(segmentAge: .zero), TopicOptions(retentionBytes: -1),
+      TopicOptions(compression: .zstd(level: 0)), TopicOptions(compression: .zstd(level: 20)),
+      TopicOptions(compaction: Compaction(tombstoneDelay: .seconds(-1))),
+      TopicOptions(compaction: Compaction(minimumAge: .seconds(-1))),
+      TopicOptions(compaction: Compaction(dirtyRatio: 1.5)), TopicOptions(compaction: Compaction(dirtyRatio: .nan)),
     ] {
       #expect(failure { _ = try log.topic("t", options) }?.code == .invalidTopic)
     }

@@ -25,10 +25,15 @@ public struct TopicOptions: Hashable, Sendable {
   public var maximumRecordBytes: Int
   /// Where timestamps come from. A change holds for batches begun after it.
   public var timestamps: TimestampSource
+  /// How batches are compressed from now on; those that are there stay readable as they are.
+  public var compression: Compression
+  /// Whether only the latest record of each key is kept; nil: all are.
+  public var compaction: Compaction?
 
   public init(
     partitions: Int = 1, segmentBytes: Int = 256 << 20, segmentAge: Duration? = nil, retentionBytes: Int? = nil,
-    retentionAge: Duration? = nil, maximumRecordBytes: Int = 1 << 20, timestamps: TimestampSource = .event
+    retentionAge: Duration? = nil, maximumRecordBytes: Int = 1 << 20, timestamps: TimestampSource = .event,
+    compression: Compression = .none, compaction: Compaction? = nil
   ) {
     self.partitions = partitions
     self.segmentBytes = segmentBytes
@@ -37,6 +42,8 @@ public struct TopicOptions: Hashable, Sendable {
     self.retentionAge = retentionAge
     self.maximumRecordBytes = maximumRecordBytes
     self.timestamps = timestamps
+    self.compression = compression
+    self.compaction = compaction
   }
 
   func validate(topic: String) throws(EventLogError) {
@@ -55,6 +62,15 @@ public struct TopicOptions: Hashable, Sendable {
     try check(retentionBytes.map { $0 >= 0 } ?? true, "retentionBytes is not negative")
     try check(retentionAge.map { $0 >= .zero } ?? true, "retentionAge is not negative")
     try check(segmentAge.map { $0 > .zero } ?? true, "segmentAge is positive")
+    if case .zstd(let level) = compression {
+      try check((1...19).contains(level), "zstd has the levels 1 to 19, not \(level)")
+    }
+    if let compaction {
+      try check(compaction.tombstoneDelay >= .zero, "tombstoneDelay is not negative")
+      try check(compaction.minimumAge >= .zero, "minimumAge is not negative")
+      try check(
+        (0...1).contains(compaction.dirtyRatio), "dirtyRatio is 0 to 1, not \(compaction.dirtyRatio)")
+    }
   }
 
   private static func isAllowed(_ byte: UInt8) -> Bool {
@@ -80,6 +96,8 @@ struct TopicRecord: Equatable, Sendable {
   /// | 4, 4 | partitions, largest record in bytes |
   /// | 8 × 4 | segment bytes, segment age µs, retention bytes, retention age µs; −1 for none |
   /// | 4 | source of timestamps |
+  /// | 4 | zstd level, 0 for no compression |
+  /// | 8 × 3 | compaction: tombstone delay µs (−1 for no compaction), least age µs, dirty ratio as f64 |
   func encoded() -> [UInt8] {
     var body = ByteBuffer()
     body.append(id)
@@ -91,6 +109,10 @@ struct TopicRecord: Equatable, Sendable {
     body.append(Int64(options.retentionBytes ?? -1))
     body.append(options.retentionAge?.wholeMicroseconds ?? -1)
     body.append(options.timestamps.rawValue)
+    body.append(UInt32(truncatingIfNeeded: options.compression.level))
+    body.append(options.compaction?.tombstoneDelay.wholeMicroseconds ?? -1)
+    body.append(options.compaction?.minimumAge.wholeMicroseconds ?? 0)
+    body.append(options.compaction?.dirtyRatio.bitPattern ?? 0)
     return Sealed.wrap(body)
   }
 
@@ -101,7 +123,7 @@ struct TopicRecord: Equatable, Sendable {
   }
 
   init(_ bytes: UnsafeRawBufferPointer, path: String) throws(EventLogError) {
-    let body = unsafe try Sealed.unwrap(bytes, atLeast: 60, "a topic", path: path)
+    let body = unsafe try Sealed.unwrap(bytes, atLeast: 88, "a topic", path: path)
     func optional(_ value: Int64) -> Int64? { value < 0 ? nil : value }
     guard let timestamps = unsafe TimestampSource(rawValue: body.little(UInt32.self, at: 56)) else {
       throw EventLogError(
@@ -116,7 +138,13 @@ struct TopicRecord: Equatable, Sendable {
       retentionBytes: optional(body.little(Int64.self, at: 40)).map { Int($0) },
       retentionAge: optional(body.little(Int64.self, at: 48)).map { .microseconds($0) },
       maximumRecordBytes: Int(body.little(UInt32.self, at: 20)),
-      timestamps: timestamps)
+      timestamps: timestamps,
+      compression: Compression(level: Int(body.little(UInt32.self, at: 60))),
+      compaction: optional(body.little(Int64.self, at: 64)).map {
+        Compaction(
+          tombstoneDelay: .microseconds($0), minimumAge: .microseconds(unsafe body.little(Int64.self, at: 72)),
+          dirtyRatio: Double(bitPattern: unsafe body.little(UInt64.self, at: 80)))
+      })
   }
 }
 

@@ -9,6 +9,14 @@ public enum Compression: Hashable, Sendable {
 
   /// Level 3: what zstd itself takes.
   public static let zstd = Compression.zstd(level: 3)
+
+  /// As a number: 0 for none.
+  var level: Int {
+    if case .zstd(let level) = self { return level }
+    return 0
+  }
+
+  init(level: Int) { self = level == 0 ? .none : .zstd(level: level) }
 }
 
 /// The limits of what is compressed: known before any memory is taken for it.
