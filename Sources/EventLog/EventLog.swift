@@ -118,6 +118,7 @@ public final class EventLog: Sendable {
         topic: name, TopicRecord(id: entry.id, createdAt: entry.createdAt, options: options), in: transaction)
     }
     topic.state.options = options
+    topic.writer?.queue.isStamped = options.timestamps == .append
   }
 
   /// Removes a topic and its files. Its readers and appenders get `topicDeleted`.

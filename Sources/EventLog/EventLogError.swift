@@ -7,7 +7,7 @@ public struct EventLogError: Error, Sendable {
     enum Kind: String, Sendable {
       case storage, unknownTopic, topicExists, topicDeleted, invalidTopic, invalidPartition, recordTooLarge
       case offsetOutOfRange, damaged, missingSegment, truncatedSegment, unsupportedFormat, alreadyOpen, readOnly
-      case sequenceGap, fenced, closed, notFound, invalidOptions
+      case sequenceGap, fenced, unexpectedOffset, groupTooLarge, tooManyProducers, closed, notFound, invalidOptions
     }
     let kind: Kind
 
@@ -43,6 +43,12 @@ public struct EventLogError: Error, Sendable {
     public static let sequenceGap = Code(kind: .sequenceGap)
     /// A newer epoch of this producer has appended; the older one may not any more.
     public static let fenced = Code(kind: .fenced)
+    /// A partition does not end where the append expected: `actualOffset` is its end. Nothing was written.
+    public static let unexpectedOffset = Code(kind: .unexpectedOffset)
+    /// Records to be appended together are above the limit of one commit: `size` and `limit` in bytes. Split them.
+    public static let groupTooLarge = Code(kind: .groupTooLarge)
+    /// The topic knows as many idempotent producers as it may, and all have appended lately.
+    public static let tooManyProducers = Code(kind: .tooManyProducers)
     /// The log was closed.
     public static let closed = Code(kind: .closed)
     /// There is no log in that directory.
@@ -62,11 +68,13 @@ public struct EventLogError: Error, Sendable {
   public var validRange: Range<Int64>?
   /// For `damaged`, `missingSegment`, `truncatedSegment`: the offsets that cannot be read.
   public var damagedRange: Range<Int64>?
-  /// For `recordTooLarge`: the size found and the limit, in bytes.
+  /// For `recordTooLarge` and `groupTooLarge`: the size found and the limit, in bytes.
   public var size: Int?
   public var limit: Int?
   /// For `sequenceGap`: the sequence number that was due.
   public var expectedSequence: Int64?
+  /// For `unexpectedOffset`: the partition's end, the offset that its next record will have.
+  public var actualOffset: Int64?
   public var path: String?
   public var cause: LMDBError?
 

@@ -61,6 +61,9 @@ public struct LogOptions: Sendable {
   /// The most bytes of a commit: far below the number of pages at which LMDB spills.
   static let maximumCommitBytes = 32 << 20
 
+  /// The most bytes of records that are appended together: each counts 24 bytes besides its key, value and headers.
+  static let maximumGroupBytes = 32 << 20
+
   func validate() throws(EventLogError) {
     func check(_ isValid: Bool, _ rule: String) throws(EventLogError) {
       if !isValid { throw EventLogError(.invalidOptions, rule) }

@@ -24,12 +24,16 @@ final class AppendQueue: Sendable {
     var bytes = 0
     var isWriting = false
     var anyPartition = 0
-    var roomWaiters: [AnyWaiter<Void>] = []
+    var roomWaiters: [(id: UInt64, waiter: AnyWaiter<Void>)] = []
+    var nextID: UInt64 = 0
     var refusal: EventLogError?
   }
 
   private let state: Mutex<State>
   let limits: Limits
+  private let partitions: Int
+  private let anyUnit = Atomic<UInt>(0)
+  private let stamping = Atomic<Bool>(false)
   /// Counts the batches with records nobody waits for.
   let progress = AppendProgress()
   /// How often anybody came who wants the writer to start: appenders that wait, flushes.
@@ -40,8 +44,15 @@ final class AppendQueue: Sendable {
   /// `start` is called when there is work and the writer is idle; it makes the writer call `take` until that is nil.
   init(partitions: Int, limits: Limits, start: @escaping @Sendable () -> Void) {
     self.limits = limits
+    self.partitions = partitions
     self.start = start
     state = Mutex(State(open: Array(repeating: nil, count: partitions)))
+  }
+
+  /// Whether batches begun from now on get their timestamps at their commit.
+  var isStamped: Bool {
+    get { stamping.load(ordering: .relaxed) }
+    set { stamping.store(newValue, ordering: .relaxed) }
   }
 
   deinit {
@@ -144,7 +155,7 @@ final class AppendQueue: Sendable {
 
   private func openBatch(_ partition: Int, _ state: inout State) -> BatchHandle {
     let batch = state.free.popLast() ?? .make()
-    unsafe batch.pointer.pointee.reset(partition: partition)
+    unsafe batch.pointer.pointee.reset(partition: partition, isStamped: isStamped)
     state.open[partition] = batch
     state.opened.append(partition)
     return batch
@@ -174,14 +185,45 @@ final class AppendQueue: Sendable {
     return replacement
   }
 
-  /// An empty batch for an appender; given back by `giveBack`.
-  func borrow() -> BatchHandle { state.withLock { $0.free.popLast() } ?? .make() }
+  /// Takes the batches of a unit, which are then written together or not at all; the caller's still if it is full.
+  func submit(_ encoded: EncodedUnit, _ unit: AppendUnit) throws(EventLogError) -> Acceptance {
+    let (acceptance, refusal, mustStart) = state.withLock { state -> (Acceptance, EventLogError?, Bool) in
+      if let refusal = state.refusal { return (.full, refusal, false) }
+      if state.bytes >= limits.maximumBytes { return (.full, nil, wake(&state, true)) }
+      // What was enqueued earlier for the same partitions comes first.
+      for batch in encoded.batches { close(unsafe batch.pointer.pointee.partition, &state) }
+      for (number, batch) in encoded.batches.enumerated() {
+        unsafe batch.pointer.pointee.unit = unit
+        unsafe batch.pointer.pointee.continuesUnit = number > 0
+        state.bytes += unsafe batch.pointer.pointee.byteCount
+        state.closed.append(batch)
+      }
+      encoded.wasTaken()
+      return (.accepted, nil, wake(&state, true))
+    }
+    if let refusal { throw refusal }
+    if mustStart { start() }
+    return acceptance
+  }
+
+  /// An empty batch of `partition`; given back by `giveBack`.
+  func borrow(_ partition: Int) -> BatchHandle {
+    let batch = state.withLock { $0.free.popLast() } ?? .make()
+    unsafe batch.pointer.pointee.reset(partition: partition, isStamped: isStamped)
+    return batch
+  }
+
+  /// The partition for a unit's records without keys: another one for each.
+  func nextPartition() -> Int {
+    Int(anyUnit.add(1, ordering: .relaxed).oldValue % UInt(truncatingIfNeeded: partitions))
+  }
 
   func giveBack(_ batch: BatchHandle) { state.withLock { keep(batch, &$0) } }
 
   /// Keeps the memory of up to 64 batches of ordinary size.
   private func keep(_ batch: BatchHandle, _ state: inout State) {
     if unsafe state.free.count < 64 && batch.pointer.pointee.byteCount <= 1 << 20 {
+      unsafe batch.pointer.pointee.forget()
       state.free.append(batch)
     } else {
       batch.free()
@@ -204,23 +246,38 @@ final class AppendQueue: Sendable {
     progress.wait(waiter)
   }
 
-  /// Resumes `waiter` when there is room again.
-  func waitForRoom(_ waiter: AnyWaiter<Void>) {
-    let isNow = state.withLock { state in
-      if state.bytes < limits.maximumBytes || state.refusal != nil { return true }
-      state.roomWaiters.append(waiter)
-      return false
+  /// Resumes `waiter` when there is room again; returns an id to cancel it by, nil if resumed now.
+  @discardableResult
+  func waitForRoom(_ waiter: AnyWaiter<Void>) -> UInt64? {
+    let id = state.withLock { state -> UInt64? in
+      if state.bytes < limits.maximumBytes || state.refusal != nil { return nil }
+      state.nextID += 1
+      state.roomWaiters.append((state.nextID, waiter))
+      return state.nextID
     }
-    if isNow { waiter.resume(.success(())) }
+    if id == nil { waiter.resume(.success(())) }
+    return id
   }
 
-  /// The next batches to be written, oldest first, up to about `bytes`; nil, and idle, if there are none.
+  /// Resumes a waiter now, if it still waits.
+  func cancelRoom(_ id: UInt64) {
+    let waiter = state.withLock { state -> AnyWaiter<Void>? in
+      guard let index = state.roomWaiters.firstIndex(where: { $0.id == id }) else { return nil }
+      return state.roomWaiters.remove(at: index).waiter
+    }
+    waiter?.resume(.success(()))
+  }
+
+  /// The next batches to be written, oldest first, up to about `bytes` and whole units; nil, and idle, if there are
+  /// none.
   func take(upTo bytes: Int) -> [BatchHandle]? {
     state.withLock { state in
       var taken: [BatchHandle] = []
       var size = 0
       var index = 0
-      while index < state.closed.count, size < bytes || taken.isEmpty {
+      while index < state.closed.count,
+        unsafe size < bytes || taken.isEmpty || state.closed[index].pointer.pointee.continuesUnit
+      {
         size += unsafe state.closed[index].pointer.pointee.byteCount
         taken.append(state.closed[index])
         index += 1
@@ -245,7 +302,7 @@ final class AppendQueue: Sendable {
 
   /// Gives back batches that were written or have failed: their memory is used again.
   func finished(_ batches: [BatchHandle], bytes: Int) {
-    let waiters = state.withLock { state -> [AnyWaiter<Void>] in
+    let waiters = state.withLock { state -> [(id: UInt64, waiter: AnyWaiter<Void>)] in
       state.bytes -= bytes
       for batch in batches {
         keep(batch, &state)
@@ -254,16 +311,16 @@ final class AppendQueue: Sendable {
       defer { state.roomWaiters = [] }
       return state.roomWaiters
     }
-    for waiter in waiters { waiter.resume(.success(())) }
+    for waiter in waiters { waiter.waiter.resume(.success(())) }
   }
 
   /// Refuses everything from now on; what was accepted is still written.
   func close(_ refusal: EventLogError) {
-    let waiters = state.withLock { state -> [AnyWaiter<Void>] in
+    let waiters = state.withLock { state -> [(id: UInt64, waiter: AnyWaiter<Void>)] in
       state.refusal = refusal
       defer { state.roomWaiters = [] }
       return state.roomWaiters
     }
-    for waiter in waiters { waiter.resume(.success(())) }
+    for waiter in waiters { waiter.waiter.resume(.success(())) }
   }
 }

@@ -8,6 +8,18 @@ struct BatchOutcome: Sendable, Equatable {
   var firstOffset: Int64
   var appended: Int
   var dropped: Int
+  /// Where the first of the repeats is, if that is known.
+  var repeatedAt: Int64?
+}
+
+extension BatchOutcome {
+  var repeatedPositions: Range<Int64>? { repeatedAt.flatMap { dropped > 0 ? $0..<$0 + Int64(dropped) : nil } }
+
+  /// Where the record at `index` of the batch is.
+  func position(_ index: Int) -> LogPosition? {
+    if index >= dropped { return LogPosition(partition: partition, offset: firstOffset + Int64(index - dropped)) }
+    return repeatedAt.map { LogPosition(partition: partition, offset: $0 + Int64(index)) }
+  }
 }
 
 /// Somebody who waits for a batch to be durable, or to have failed.
@@ -16,8 +28,6 @@ enum AppendWaiter: Sendable {
   case task(CheckedContinuation<LogPosition, any Error>, index: Int)
   /// A plain thread that appended the record at `index`.
   case thread(BlockingResult<LogPosition>, index: Int)
-  /// One of several records appended together.
-  case group(AppendGroup, member: Int, index: Int)
   /// An idempotent append of the whole batch.
   case idempotent(AnyWaiter<IdempotentResult>)
 
@@ -28,13 +38,12 @@ enum AppendWaiter: Sendable {
     switch self {
     case .task(let continuation, let index): continuation.resume(with: position(index))
     case .thread(let blocked, let index): blocked.finish(position(index))
-    case .group(let group, let member, let index): group.finish(member, position(index))
     case .idempotent(let waiter):
       waiter.resume(
         result.map {
           IdempotentResult(
             positions: $0.firstOffset..<$0.firstOffset + Int64($0.appended), partition: $0.partition,
-            repeated: $0.dropped)
+            repeated: $0.dropped, repeatedPositions: $0.repeatedPositions)
         }.mapError { $0 })
     }
   }
@@ -79,36 +88,5 @@ final class BlockingResult<Value: Sendable>: Sendable {
       throw EventLogError(.closed, "the log was closed while a thread waited for it")
     }
     return try outcome.get()
-  }
-}
-
-/// Several records appended together: done when the last is durable; the first failure is everybody's.
-final class AppendGroup: Sendable {
-  private struct State {
-    var positions: [LogPosition]
-    var remaining: Int
-    var failure: (any Error)?
-  }
-
-  private let state: Mutex<State>
-  private let waiter: AnyWaiter<[LogPosition]>
-
-  init(count: Int, _ waiter: AnyWaiter<[LogPosition]>) {
-    state = Mutex(
-      State(positions: Array(repeating: LogPosition(partition: 0, offset: 0), count: count), remaining: count))
-    self.waiter = waiter
-  }
-
-  func finish(_ member: Int, _ result: Result<LogPosition, any Error>) {
-    let outcome = state.withLock { state -> Result<[LogPosition], any Error>? in
-      switch result {
-      case .success(let position): state.positions[member] = position
-      case .failure(let error): state.failure = state.failure ?? error
-      }
-      state.remaining -= 1
-      guard state.remaining == 0 else { return nil }
-      return state.failure.map { .failure($0) } ?? .success(state.positions)
-    }
-    if let outcome { waiter.resume(outcome) }
   }
 }

@@ -32,8 +32,7 @@ public struct BatchAppender: ~Copyable {
     recordLimit = writer.state.options.maximumRecordBytes
     unsafe open = .allocate(capacity: partitions)
     for partition in 0..<partitions {
-      let batch = writer.queue.borrow()
-      unsafe batch.pointer.pointee.reset(partition: partition)
+      let batch = writer.queue.borrow(partition)
       unsafe (open + partition).initialize(to: batch)
     }
   }
@@ -114,7 +113,7 @@ public struct BatchAppender: ~Copyable {
     unsafe batch.pointer.pointee.computeChecksum()
     while true {
       if let replacement = try writer.queue.submit(batch, startAt: commitBytes) {
-        unsafe replacement.pointer.pointee.reset(partition: partition)
+        unsafe replacement.pointer.pointee.reset(partition: partition, isStamped: writer.queue.isStamped)
         unsafe open[partition] = replacement
         return
       }

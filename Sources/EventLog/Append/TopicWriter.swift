@@ -36,6 +36,7 @@ final class TopicWriter: @unchecked Sendable {
       limits: AppendQueue.Limits(
         maximumBytes: options.maximumPendingBytes, batchBytes: options.batchBytes, commitBytes: options.commitBytes),
       start: { start.run() })
+    queue.isStamped = state.options.timestamps == .append
     start.writer.withLock { $0 = self }
   }
 
@@ -94,6 +95,7 @@ final class TopicWriter: @unchecked Sendable {
       for batch in batches {
         bytes += unsafe batch.pointer.pointee.byteCount
         waiters += unsafe batch.pointer.pointee.waiters.count
+        if unsafe batch.pointer.pointee.unit != nil && !batch.pointer.pointee.continuesUnit { waiters += 1 }
       }
       let outcomes = commit(batches)
       let arrived = queue.arrivals.load(ordering: .relaxed)
@@ -105,6 +107,7 @@ final class TopicWriter: @unchecked Sendable {
 
   private func finish(_ batch: BatchHandle, _ outcome: Result<BatchOutcome, EventLogError>) {
     for waiter in unsafe batch.pointer.pointee.waiters { waiter.resume(outcome) }
+    unsafe batch.pointer.pointee.unit?.finish(outcome)
     var failure: EventLogError?
     if case .failure(let error) = outcome { failure = error }
     if let progress = unsafe batch.pointer.pointee.progress {
@@ -156,7 +159,7 @@ final class TopicWriter: @unchecked Sendable {
     guard var sealed = segments.last else { return }
     let number = try core.catalog.nextSegment()
     let next = SegmentRecord(
-      topic: state.id, number: number, createdAt: now, firstSequence: tail.nextSequence, starts: tail.nextOffsets)
+      topic: state.id, number: number, createdAt: tail.stamp(now), firstSequence: tail.nextSequence, starts: tail.nextOffsets)
     let path = state.path(of: number)
     let created = try SegmentFile.create(
       path, next, producers: producers, topic: state.name, mapBytes: state.mapBytes)

@@ -123,6 +123,14 @@ struct BatchHeader: Equatable {
     return nil
   }
 
+  /// Gives all records, framed with the time 0, the time of their commit.
+  mutating func stamp(_ time: Timestamp) {
+    baseTimestamp = time.microseconds
+    minimumTimestamp = time.microseconds
+    maximumTimestamp = time.microseconds
+    appendedAt = time.microseconds
+  }
+
   /// Whether so many records fit into the range of offsets.
   var isCountPossible: Bool {
     let (distance, overflow) = lastOffset.subtractingReportingOverflow(firstOffset)

@@ -8,7 +8,8 @@ import Bytes
 /// | `index` | partition u32 ‖ base offset u64 | sequence u64 ‖ largest timestamp of the partition in the segment before this batch, i64 |
 /// | `meta` | 0x00 | segment header |
 /// | `meta` | 0x01 ‖ partition u32 | next offset of the partition when the segment began, i64 |
-/// | `meta` | 0x02 ‖ partition u32 ‖ producer u64 | epoch u32 ‖ last sequence i64 ‖ its offset i64 |
+/// | `meta` | 0x02 ‖ partition u32 ‖ producer u64 | epoch u32 ‖ last sequence i64 ‖ its offset i64 ‖ used at i64, µs ‖ up to 5 stretches, oldest first: first sequence, count, first offset, i64 each |
+/// | `meta` | 0x03 ‖ producer u64 | epoch u32 ‖ opened at i64, µs ‖ name in UTF-8 |
 struct BatchKey: Equatable {
   static let size = 20
   var sequence: UInt64

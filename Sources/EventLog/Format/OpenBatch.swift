@@ -25,14 +25,28 @@ struct OpenBatch: ~Copyable {
   var unawaited = 0
   /// The records' checksum, once no more are added; nil while nobody has computed it.
   var recordsChecksum: UInt32?
+  /// What it is committed together with, or not at all, and whether it is not the first batch of that.
+  var unit: AppendUnit?
+  var continuesUnit = false
+  /// Whether its records get the time of their commit: they are all framed with the time 0 meanwhile.
+  @usableFromInline var isStamped = false
+  /// How many records at its front were dropped as repeats.
+  var dropped = 0
 
   init() {
     buffer = ByteBuffer(capacity: 4096)
     reset(partition: 0)
   }
 
+  /// Lets go of what waits for the batch.
+  mutating func forget() {
+    waiters = []
+    progress = nil
+    unit = nil
+  }
+
   /// Empties the batch and keeps its memory, unless it grew far beyond the usual.
-  mutating func reset(partition: Int) {
+  mutating func reset(partition: Int, isStamped: Bool = false) {
     if buffer.count > 1 << 20 {
       buffer = ByteBuffer(capacity: 4096)
     } else {
@@ -46,10 +60,12 @@ struct OpenBatch: ~Copyable {
     self.partition = partition
     producer = nil
     sequence = -1
-    waiters = []
-    progress = nil
+    forget()
     unawaited = 0
     recordsChecksum = nil
+    continuesUnit = false
+    self.isStamped = isStamped
+    dropped = 0
   }
 
   /// The size on disk so far.
@@ -68,6 +84,7 @@ struct OpenBatch: ~Copyable {
   /// Adds a record without headers. The sizes have been checked.
   @inlinable
   mutating func append(key: UnsafeRawBufferPointer, hasKey: Bool, value: UnsafeRawBufferPointer, timestamp: Int64) {
+    let timestamp = isStamped ? 0 : timestamp
     note(timestamp)
     let field = RecordFraming.timestampField(timestamp, base: baseTimestamp)
     let word = RecordFraming.prefix(
@@ -92,6 +109,7 @@ struct OpenBatch: ~Copyable {
     key: UnsafeRawBufferPointer, hasKey: Bool, value: UnsafeRawBufferPointer, timestamp: Int64, headers: [UInt8]
   ) {
     if headers.isEmpty { return unsafe append(key: key, hasKey: hasKey, value: value, timestamp: timestamp) }
+    let timestamp = isStamped ? 0 : timestamp
     note(timestamp)
     let field = RecordFraming.timestampField(timestamp, base: baseTimestamp)
     buffer.append(
@@ -113,6 +131,7 @@ struct OpenBatch: ~Copyable {
     key: UnsafeRawBufferPointer, hasKey: Bool, timestamp: Int64, limit: Int,
     encode: (inout ByteBuffer) throws -> Void
   ) rethrows -> Int? {
+    let timestamp = isStamped ? 0 : timestamp
     let start = buffer.count
     let base = count == 0 ? timestamp : baseTimestamp
     let field = RecordFraming.timestampField(timestamp, base: base)
@@ -173,6 +192,7 @@ struct OpenBatch: ~Copyable {
     count -= dropped
     sequence += Int64(dropped)
     recordsChecksum = nil
+    self.dropped += dropped
   }
 }
 

@@ -33,10 +33,10 @@ extension LogReader {
     guard state.core.isWritable else {
       return try await Task.sleep(for: state.core.options.pollInterval)
     }
-    let registration = WaitRegistration(state)
+    let registration = WaitRegistration { state.cancelWait($0) }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        registration.begin(after: seen, continuation)
+        registration.begin(state.wait(after: seen, .task(continuation)))
       }
     } onCancel: {
       registration.cancel()

@@ -8,19 +8,22 @@ final class WaitRegistration: Sendable {
     case cancelled
   }
   private let phase = Mutex(Phase.new)
-  private let state: TopicState
+  private let cancelWait: @Sendable (UInt64) -> Void
 
-  init(_ state: TopicState) { self.state = state }
+  /// `cancelWait` resumes the waiter of an id now, if it still waits.
+  init(_ cancelWait: @escaping @Sendable (UInt64) -> Void) { self.cancelWait = cancelWait }
 
-  func begin(after seen: UInt64, _ continuation: CheckedContinuation<Void, any Error>) {
-    // The waiter is known to the topic before its id is known here: a cancellation in between is looked for after.
-    guard let id = state.wait(after: seen, .task(continuation)) else { return }
+  /// The task waits under `id`; nil if it was resumed already.
+  func begin(_ id: UInt64?) {
+    // The waiter is known to whom it waits for before its id is known here: a cancellation in between is looked for
+    // after.
+    guard let id else { return }
     let isCancelled = phase.withLock { phase in
       if case .cancelled = phase { return true }
       phase = .waiting(id)
       return false
     }
-    if isCancelled { state.cancelWait(id) }
+    if isCancelled { cancelWait(id) }
   }
 
   func cancel() {
@@ -29,6 +32,6 @@ final class WaitRegistration: Sendable {
       if case .waiting(let id) = phase { return id }
       return nil
     }
-    if let id { state.cancelWait(id) }
+    if let id { cancelWait(id) }
   }
 }

@@ -70,6 +70,9 @@ final class SegmentFile: Sendable {
         for (key, entry) in producers.entries {
           try file.put(SegmentMeta.producerKey(key), SegmentMeta.producer(entry), in: transaction)
         }
+        for (producer, name) in producers.registrations {
+          try file.put(SegmentMeta.registrationKey(producer), SegmentMeta.registration(name), in: transaction)
+        }
       }
       return file
     } catch {
@@ -121,33 +124,5 @@ enum SegmentMeta {
     var value = ByteBuffer(capacity: 8)
     value.append(offset)
     return value.array
-  }
-
-  static func producerKey(_ key: ProducerTable.Key) -> [UInt8] {
-    var buffer = ByteBuffer(capacity: 13)
-    buffer.append(UInt8(2))
-    buffer.append(bigEndian: UInt32(truncatingIfNeeded: key.partition))
-    buffer.append(bigEndian: key.producer)
-    return buffer.array
-  }
-
-  static func producer(_ entry: ProducerTable.Entry) -> [UInt8] {
-    var value = ByteBuffer(capacity: 20)
-    value.append(entry.epoch)
-    value.append(entry.lastSequence)
-    value.append(entry.lastOffset)
-    return value.array
-  }
-
-  static func producer(
-    key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
-  ) -> (ProducerTable.Key, ProducerTable.Entry)? {
-    guard key.count == 13, unsafe key[0] == 2, value.count == 20 else { return nil }
-    return unsafe (
-      ProducerTable.Key(partition: Int(key.big(UInt32.self, at: 1)), producer: key.big(UInt64.self, at: 5)),
-      ProducerTable.Entry(
-        epoch: value.little(UInt32.self, at: 0), lastSequence: value.little(Int64.self, at: 4),
-        lastOffset: value.little(Int64.self, at: 12))
-    )
   }
 }

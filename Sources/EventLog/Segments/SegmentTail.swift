@@ -19,11 +19,14 @@ struct SegmentTail: Sendable {
   var indexedAt: [UInt64]
   var firstAppendAt: Int64?
   var lastAppendAt: Int64?
+  /// The latest time, by the log's clock, that is known to be in the topic.
+  private(set) var lastTime: Int64
 
   /// The tail of a segment in which there is nothing yet.
   init(beginning record: SegmentRecord) {
     nextSequence = record.firstSequence
     nextOffsets = record.starts
+    lastTime = record.createdAt.microseconds
     maximumTimestamps = Array(repeating: .min, count: record.starts.count)
     bytesSinceIndex = Array(repeating: .max, count: record.starts.count)
     indexedAt = Array(repeating: 0, count: record.starts.count)
@@ -33,6 +36,9 @@ struct SegmentTail: Sendable {
   func needsIndexEntry(_ partition: Int) -> Bool {
     bytesSinceIndex[partition] >= Self.indexInterval || nextSequence - indexedAt[partition] >= Self.indexSequences
   }
+
+  /// The time of records that get it at their commit: `now`, or the topic's last time if the clock was set back.
+  func stamp(_ now: Timestamp) -> Timestamp { max(now, Timestamp(microseconds: lastTime)) }
 
   /// Takes a batch into account. Its fields have been checked or are made to be safe by `endOffset`.
   mutating func add(_ key: BatchKey, _ header: BatchHeader, bytes: Int) {
@@ -44,6 +50,7 @@ struct SegmentTail: Sendable {
     bytesSinceIndex[key.partition] = since == .max ? bytes : since + bytes
     firstAppendAt = firstAppendAt ?? header.appendedAt
     lastAppendAt = header.appendedAt
+    lastTime = max(lastTime, header.appendedAt)
   }
 
   /// The offset behind a batch. If its header is damaged, one that certainly was never given away: the gap is then
@@ -77,8 +84,9 @@ extension SegmentFile {
     tail = moved
   }
 
-  /// Finds the end of the live segment `record` after opening it: reads all its keys and batch headers.
-  func recover(_ record: SegmentRecord) throws -> (SegmentTail, ProducerTable) {
+  /// Finds the end of the live segment `record` after opening it: reads all its keys and batch headers. The producers it
+  /// tells of are bounded by `limit` and `expiry` in µs from then on.
+  func recover(_ record: SegmentRecord, limit: Int = .max, expiry: Int64 = .max) throws -> (SegmentTail, ProducerTable) {
     var tail = SegmentTail(beginning: record)
     try advance(&tail)
     let producers = try environment.read { transaction in
@@ -92,19 +100,22 @@ extension SegmentFile {
       }
       return try transaction.withCursor(meta) { cursor in
         var entries: [ProducerTable.Key: ProducerTable.Entry] = [:]
+        var names: [UInt64: ProducerTable.Registration] = [:]
         var isThere = try unsafe [UInt8(2)].withUnsafeBytes { unsafe try cursor.seek(atLeast: $0) }
         while isThere {
           if let (key, entry) = unsafe SegmentMeta.producer(key: cursor.key, value: cursor.value) {
             entries[key] = entry
+          } else if let (producer, name) = unsafe SegmentMeta.registration(key: cursor.key, value: cursor.value) {
+            names[producer] = name
           }
           isThere = try cursor.next()
         }
-        return entries
+        return ProducerTable(entries, registrations: names, limit: limit, expiry: expiry)
       }
     }
     // The bytes since the last index entry are not known: one entry more does no harm.
     for partition in tail.bytesSinceIndex.indices { tail.bytesSinceIndex[partition] = .max }
-    return (tail, ProducerTable(producers))
+    return (tail, producers)
   }
 
   /// The last index entry of `partition` at or before `offset`.

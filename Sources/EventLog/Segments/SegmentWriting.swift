@@ -4,8 +4,9 @@ import LMDB
 extension SegmentFile {
   /// Writes `batches` in one synced transaction, in their order, and moves `tail` behind them.
   ///
-  /// Idempotent batches that are repeats, leave a gap or are fenced are left out with their outcome; the others do not
-  /// suffer. If this throws, nothing was written, and `tail` and `producers` are as before.
+  /// Units whose expectations do not hold, and idempotent ones that leave a gap or are fenced, are left out with their
+  /// outcome, as are repeats; the others do not suffer. If this throws, nothing was written, and `tail` and `producers`
+  /// are as before.
   func write(
     _ batches: [BatchHandle], topic: String, now: Timestamp, tail: inout SegmentTail, producers: inout ProducerTable
   ) throws -> [Result<BatchOutcome, EventLogError>] {
@@ -14,19 +15,17 @@ extension SegmentFile {
     outcomes.reserveCapacity(batches.count)
     do {
       try environment.write { transaction in
-        for batch in batches {
-          let partition = unsafe batch.pointer.pointee.partition
-          let (dropped, refusal) = decide(batch, topic: topic, tail: moved, producers: producers)
-          if let refusal {
-            outcomes.append(refusal)
+        var rest = batches[...]
+        while let first = rest.first {
+          let unit = rest.prefix(1 + rest.dropFirst().prefix { unsafe $0.pointer.pointee.continuesUnit }.count)
+          rest = rest.dropFirst(unit.count)
+          if let refusal = refusal(of: first, unit, topic: topic, now, tail: moved, &producers) {
+            outcomes.append(contentsOf: repeatElement(.failure(refusal), count: unit.count))
             continue
           }
-          let first = moved.nextOffsets[partition]
-          let count = unsafe batch.pointer.pointee.count - dropped
-          try put(batch, dropping: dropped, now, &moved, in: transaction)
-          try stage(batch, lastOffset: first + Int64(count) - 1, &producers, in: transaction)
-          outcomes.append(
-            .success(BatchOutcome(partition: partition, firstOffset: first, appended: count, dropped: dropped)))
+          for batch in unit {
+            outcomes.append(.success(try write(batch, now, &moved, &producers, in: transaction)))
+          }
         }
       }
     } catch {
@@ -38,35 +37,23 @@ extension SegmentFile {
     return outcomes
   }
 
-  /// How many records at the front are repeats; or, if nothing is to be written, the outcome.
-  private func decide(
-    _ batch: BatchHandle, topic: String, tail: SegmentTail, producers: ProducerTable
-  ) -> (dropped: Int, Result<BatchOutcome, EventLogError>?) {
-    guard let producer = unsafe batch.pointer.pointee.producer else { return (0, nil) }
+  /// Writes what is new of one batch that may be written.
+  private func write(
+    _ batch: BatchHandle, _ now: Timestamp, _ tail: inout SegmentTail, _ producers: inout ProducerTable,
+    in transaction: borrowing WriteTransaction
+  ) throws -> BatchOutcome {
     let partition = unsafe batch.pointer.pointee.partition
-    let sequence = unsafe batch.pointer.pointee.sequence
-    let count = unsafe batch.pointer.pointee.count
-    let key = ProducerTable.Key(partition: partition, producer: producer.id)
-    switch producers.decide(key, epoch: producer.epoch, sequence: sequence, count: count) {
-    case .append(let dropping): return (dropping, nil)
-    case .repeated:
-      let end = tail.nextOffsets[partition]
-      return (count, .success(BatchOutcome(partition: partition, firstOffset: end, appended: 0, dropped: count)))
-    case .gap(let expected):
-      var error = EventLogError(
-        .sequenceGap, "producer \(producer.id) sent sequence \(sequence) where \(expected) was due; send that first",
-        topic: topic, partition: partition)
-      error.expectedSequence = expected
-      return (0, .failure(error))
-    case .fenced(let epoch):
-      return (
-        0,
-        .failure(
-          EventLogError(
-            .fenced, "producer \(producer.id) of epoch \(producer.epoch) was replaced by epoch \(epoch); stop it",
-            topic: topic, partition: partition))
-      )
+    let first = tail.nextOffsets[partition]
+    let known = producers.known(batch)
+    let count = unsafe batch.pointer.pointee.count - known.count
+    if count > 0 {
+      try put(batch, dropping: known.count, now, &tail, in: transaction)
+      try stage(batch, at: first, now, &producers, in: transaction)
     }
+    // Of an attempt that failed, some may have been dropped before.
+    let dropped = unsafe count > 0 ? batch.pointer.pointee.dropped : batch.pointer.pointee.dropped + known.count
+    return BatchOutcome(
+      partition: partition, firstOffset: first, appended: count, dropped: dropped, repeatedAt: known.offset)
   }
 
   private func put(
@@ -78,6 +65,7 @@ extension SegmentFile {
     let first = tail.nextOffsets[partition]
     var header = unsafe batch.pointer.pointee.header(firstOffset: first)
     header.appendedAt = now.microseconds
+    if unsafe batch.pointer.pointee.isStamped { header.stamp(tail.stamp(now)) }
     let checksum = unsafe batch.pointer.pointee.recordsChecksum
     unsafe header.write(to: batch.pointer.pointee.buffer.mutableBytes, recordsChecksum: checksum)
     let key = BatchKey(sequence: tail.nextSequence, partition: partition, offset: first)
@@ -101,13 +89,15 @@ extension SegmentFile {
 
   /// Keeps the producer's last sequence in the same transaction as its records.
   private func stage(
-    _ batch: BatchHandle, lastOffset: Int64, _ producers: inout ProducerTable,
+    _ batch: BatchHandle, at offset: Int64, _ now: Timestamp, _ producers: inout ProducerTable,
     in transaction: borrowing WriteTransaction
   ) throws {
     guard let producer = unsafe batch.pointer.pointee.producer else { return }
     let key = ProducerTable.Key(partition: unsafe batch.pointer.pointee.partition, producer: producer.id)
-    let last = unsafe batch.pointer.pointee.sequence + Int64(batch.pointer.pointee.count) - 1
-    let entry = ProducerTable.Entry(epoch: producer.epoch, lastSequence: last, lastOffset: lastOffset)
+    var entry = ProducerTable.Entry(epoch: producer.epoch, lastSequence: -1, lastOffset: -1)
+    if let known = producers[key], known.epoch == producer.epoch { entry = known }
+    unsafe entry.add(batch.pointer.pointee.sequence, batch.pointer.pointee.count, at: offset)
+    entry.usedAt = now.microseconds
     try put(SegmentMeta.producerKey(key), SegmentMeta.producer(entry), in: transaction)
     producers.stage(key, entry)
   }

@@ -5,7 +5,7 @@ extension LogTopic {
   /// their producer, per partition, and those that are in the log already are dropped.
   ///
   /// The first number of a producer, and of each of its epochs, is 0. Last numbers outlive restarts, rolls and
-  /// retention. All records go into one batch, wholly or not at all; at most 65,536 of them and 16 MiB.
+  /// retention (see `LogOptions.maximumProducers`). Repeats come with their original positions while these are known. All records go into one batch, wholly or not at all; at most 65,536 of them and 16 MiB.
   ///
   /// - Throws: `sequenceGap` with the number that was due; `fenced` once a newer epoch of this producer has appended;
   ///   as `append`.
@@ -49,7 +49,7 @@ extension LogTopic {
     }
     for record in records { try check(record) }
     let batch = BatchHandle.make()
-    unsafe batch.pointer.pointee.reset(partition: partition)
+    unsafe batch.pointer.pointee.reset(partition: partition, isStamped: writer?.queue.isStamped ?? false)
     for record in records {
       let headers = LogHeader.encode(record.headers)
       unsafe record.value.withUnsafeBytes { value in
