@@ -159,7 +159,8 @@ final class TopicWriter: @unchecked Sendable {
     guard var sealed = segments.last else { return }
     let number = try core.catalog.nextSegment()
     let next = SegmentRecord(
-      topic: state.id, number: number, createdAt: tail.stamp(now), firstSequence: tail.nextSequence, starts: tail.nextOffsets)
+      topic: state.id, number: number, createdAt: tail.stamp(now), firstSequence: tail.nextSequence,
+      starts: tail.nextOffsets)
     let path = state.path(of: number)
     let created = try SegmentFile.create(
       path, next, producers: producers, topic: state.name, mapBytes: state.mapBytes)

@@ -86,7 +86,8 @@ extension SegmentFile {
 
   /// Finds the end of the live segment `record` after opening it: reads all its keys and batch headers. The producers it
   /// tells of are bounded by `limit` and `expiry` in µs from then on.
-  func recover(_ record: SegmentRecord, limit: Int = .max, expiry: Int64 = .max) throws -> (SegmentTail, ProducerTable) {
+  func recover(_ record: SegmentRecord, limit: Int = .max, expiry: Int64 = .max) throws -> (SegmentTail, ProducerTable)
+  {
     var tail = SegmentTail(beginning: record)
     try advance(&tail)
     let producers = try environment.read { transaction in

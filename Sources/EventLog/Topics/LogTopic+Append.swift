@@ -64,7 +64,6 @@ extension LogTopic {
       commitBytes: state.core.options.commitBytes)
   }
 
-
   /// Suspends until there may be room again, or throws when the task is cancelled.
   func waitForRoom(_ writer: TopicWriter) async throws {
     let queue = writer.queue
