@@ -1,4 +1,5 @@
 public import Bytes
+import Synchronization
 
 /// The fast way in for one plain thread: encodes records straight into batches of its own and hands over whole
 /// batches, without a lock per record.
@@ -20,6 +21,7 @@ public struct BatchAppender: ~Copyable {
   private let log: EventLog
   private let writer: TopicWriter
   private let progress = AppendProgress()
+  private let compressor = BatchCompressor()
 
   init(_ log: EventLog, _ writer: TopicWriter, recordsPerBatch: Int, bytesPerBatch: Int, commitBytes: Int) {
     self.log = log
@@ -110,7 +112,7 @@ public struct BatchAppender: ~Copyable {
     let batch = unsafe open[partition]
     unsafe batch.pointer.pointee.progress = progress
     unsafe batch.pointer.pointee.unawaited = unsafe batch.pointer.pointee.count
-    unsafe batch.pointer.pointee.computeChecksum()
+    unsafe batch.pointer.pointee.prepare(compressor, level: writer.state.compressionLevel.load(ordering: .relaxed))
     while true {
       if let replacement = try writer.queue.submit(batch, startAt: commitBytes) {
         unsafe replacement.pointer.pointee.reset(partition: partition, isStamped: writer.queue.isStamped)

@@ -21,6 +21,7 @@ final class TopicWriter: @unchecked Sendable {
   private var producers: ProducerTable
   private var removedSegments = 0
   private var gathering = CommitGathering()
+  private let compressor = BatchCompressor()
 
   init(state: TopicState, file: SegmentFile, segments: [SegmentRecord], tail: SegmentTail, producers: ProducerTable) {
     self.state = state
@@ -136,9 +137,19 @@ final class TopicWriter: @unchecked Sendable {
   }
 
   private func write(_ batches: [BatchHandle], _ now: Timestamp) throws -> [Result<BatchOutcome, EventLogError>] {
+    prepare(batches)
     let outcomes = try file.write(batches, topic: state.name, now: now, tail: &tail, producers: &producers)
     state.publish(ends: tail.nextOffsets, sequence: tail.nextSequence)
     return outcomes
+  }
+
+  /// Compresses what nobody has prepared yet, before the transaction begins.
+  private func prepare(_ batches: [BatchHandle]) {
+    let level = state.compressionLevel.load(ordering: .relaxed)
+    if level == 0 { return }
+    for batch in batches where unsafe batch.pointer.pointee.recordsChecksum == nil {
+      unsafe batch.pointer.pointee.prepare(compressor, level: level)
+    }
   }
 
   // MARK: Segments

@@ -23,7 +23,7 @@ struct OpenBatch: ~Copyable {
   var progress: AppendProgress?
   /// How many records have nobody waiting.
   var unawaited = 0
-  /// The records' checksum, once no more are added; nil while nobody has computed it.
+  /// The checksum of what will be stored behind the header, once no more is added; nil while nobody has computed it.
   var recordsChecksum: UInt32?
   /// What it is committed together with, or not at all, and whether it is not the first batch of that.
   var unit: AppendUnit?
@@ -32,6 +32,8 @@ struct OpenBatch: ~Copyable {
   @usableFromInline var isStamped = false
   /// How many records at its front were dropped as repeats.
   var dropped = 0
+  /// What is stored instead of `buffer`, if anything is in it: room for the header, then the records compressed.
+  private var compressed = ByteBuffer(capacity: 16)
 
   init() {
     buffer = ByteBuffer(capacity: 4096)
@@ -49,8 +51,10 @@ struct OpenBatch: ~Copyable {
   mutating func reset(partition: Int, isStamped: Bool = false) {
     if buffer.count > 1 << 20 {
       buffer = ByteBuffer(capacity: 4096)
+      compressed = ByteBuffer(capacity: 16)
     } else {
       buffer.removeAll()
+      compressed.removeAll()
     }
     let header = unsafe buffer.appendUninitialized(BatchHeader.size)
     unsafe header.initializeMemory(as: UInt8.self, repeating: 0)
@@ -68,7 +72,7 @@ struct OpenBatch: ~Copyable {
     dropped = 0
   }
 
-  /// The size on disk so far.
+  /// The size in memory so far; on disk, too, unless it is compressed.
   @inlinable
   var byteCount: Int { buffer.count }
 
@@ -159,8 +163,31 @@ struct OpenBatch: ~Copyable {
     return nil
   }
 
-  /// Computes the checksum of the records, on the appender's thread: what the writer does is what everybody waits for.
-  mutating func computeChecksum() { recordsChecksum = unsafe BatchHeader.recordsChecksum(buffer.bytes) }
+  /// Makes what will be stored, once no more is added: compresses the records, if `level` is not 0 and it makes them
+  /// smaller, and computes the checksum. On the appender's thread where there is one, because the writer's work is what
+  /// everybody waits for.
+  mutating func prepare(_ compressor: BatchCompressor, level: Int) {
+    compressed.removeAll()
+    if level > 0 {
+      unsafe compressed.append(buffer.bytes.slice(0, BatchHeader.size))
+      let records = unsafe buffer.bytes.slice(BatchHeader.size, buffer.count - BatchHeader.size)
+      if unsafe !compressor.compress(records, level: level, into: &compressed) { compressed.removeAll() }
+    }
+    recordsChecksum = unsafe BatchHeader.recordsChecksum(stored)
+  }
+
+  /// Header and records as they are stored; valid until the next change.
+  @unsafe
+  var stored: UnsafeRawBufferPointer { unsafe compressed.count > 0 ? compressed.bytes : buffer.bytes }
+
+  /// Writes the header in front of what is stored.
+  mutating func write(_ header: BatchHeader) {
+    if compressed.count > 0 {
+      unsafe header.write(to: compressed.mutableBytes, recordsChecksum: recordsChecksum)
+    } else {
+      unsafe header.write(to: buffer.mutableBytes, recordsChecksum: recordsChecksum)
+    }
+  }
 
   /// The header of the batch beginning at `offset`.
   func header(firstOffset offset: Int64) -> BatchHeader {
@@ -175,7 +202,8 @@ struct OpenBatch: ~Copyable {
     header.epoch = producer?.epoch ?? 0
     header.sequence = producer == nil ? -1 : sequence
     header.partition = partition
-    header.recordBytes = buffer.count - BatchHeader.size
+    header.flags = compressed.count > 0 ? [.compressed] : []
+    header.recordBytes = unsafe stored.count - BatchHeader.size
     return header
   }
 
@@ -189,6 +217,7 @@ struct OpenBatch: ~Copyable {
     }
     buffer.truncate(to: BatchHeader.size)
     buffer.append(kept)
+    compressed.removeAll()
     count -= dropped
     sequence += Int64(dropped)
     recordsChecksum = nil

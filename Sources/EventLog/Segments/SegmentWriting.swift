@@ -66,13 +66,12 @@ extension SegmentFile {
     var header = unsafe batch.pointer.pointee.header(firstOffset: first)
     header.appendedAt = now.microseconds
     if unsafe batch.pointer.pointee.isStamped { header.stamp(tail.stamp(now)) }
-    let checksum = unsafe batch.pointer.pointee.recordsChecksum
-    unsafe header.write(to: batch.pointer.pointee.buffer.mutableBytes, recordsChecksum: checksum)
+    unsafe batch.pointer.pointee.write(header)
+    let stored = unsafe batch.pointer.pointee.stored
     let key = BatchKey(sequence: tail.nextSequence, partition: partition, offset: first)
     unsafe try key.withBytes { bytes in
-      let place = unsafe try transaction.reserve(
-        batches, key: bytes, count: batch.pointer.pointee.byteCount, .append)
-      unsafe place.copyMemory(from: batch.pointer.pointee.buffer.bytes)
+      let place = unsafe try transaction.reserve(batches, key: bytes, count: stored.count, .append)
+      unsafe place.copyMemory(from: stored)
     }
     if tail.needsIndexEntry(partition) {
       let entry = IndexEntry(
@@ -84,7 +83,7 @@ extension SegmentFile {
       tail.bytesSinceIndex[partition] = 0
       tail.indexedAt[partition] = tail.nextSequence
     }
-    tail.add(key, header, bytes: unsafe batch.pointer.pointee.byteCount)
+    tail.add(key, header, bytes: stored.count)
   }
 
   /// Keeps the producer's last sequence in the same transaction as its records.

@@ -40,6 +40,8 @@ final class TopicState: Sendable {
   let core: LogCore
   /// `options.maximumRecordBytes`, without a lock for every append.
   let recordLimit: Atomic<Int>
+  /// The level at which batches are compressed, 0 for none; likewise.
+  let compressionLevel: Atomic<Int>
   private let state: Mutex<State>
 
   init(
@@ -51,6 +53,7 @@ final class TopicState: Sendable {
     directory = core.directory + "/" + name
     self.core = core
     recordLimit = Atomic(record.options.maximumRecordBytes)
+    compressionLevel = Atomic(record.options.compression.level)
     let ends = tail?.nextOffsets ?? segments.last?.starts ?? []
     let sequence = tail?.nextSequence ?? segments.last?.firstSequence ?? 0
     state = Mutex(
@@ -64,6 +67,7 @@ final class TopicState: Sendable {
     set {
       state.withLock { $0.options = newValue }
       recordLimit.store(newValue.maximumRecordBytes, ordering: .relaxed)
+      compressionLevel.store(newValue.compression.level, ordering: .relaxed)
     }
   }
 
