@@ -105,9 +105,11 @@ final class EncodedUnit: @unchecked Sendable {
   /// Whether a batch of `partition` is being filled.
   func isFilling(_ partition: Int) -> Bool { open[partition] != nil }
 
-  /// Computes the checksums, so that the writer need not: when all records are added.
-  func complete() {
-    for batch in batches { unsafe batch.pointer.pointee.computeChecksum() }
+  /// Compresses and computes the checksums, so that the writer need not: when all records are added.
+  func complete(_ compression: CompressionSetting) {
+    compression.use { compressor, level in
+      for batch in batches { unsafe batch.pointer.pointee.prepare(compressor, level: level) }
+    }
   }
 
   /// The batches are the queue's from now on.

@@ -1,5 +1,4 @@
 public import Bytes
-import Synchronization
 
 /// The fast way in for one plain thread: encodes records straight into batches of its own and hands over whole
 /// batches, without a lock per record.
@@ -112,7 +111,7 @@ public struct BatchAppender: ~Copyable {
     let batch = unsafe open[partition]
     unsafe batch.pointer.pointee.progress = progress
     unsafe batch.pointer.pointee.unawaited = unsafe batch.pointer.pointee.count
-    unsafe batch.pointer.pointee.prepare(compressor, level: writer.state.compressionLevel.load(ordering: .relaxed))
+    unsafe batch.pointer.pointee.prepare(compressor, level: writer.state.compression.level)
     while true {
       if let replacement = try writer.queue.submit(batch, startAt: commitBytes) {
         unsafe replacement.pointer.pointee.reset(partition: partition, isStamped: writer.queue.isStamped)

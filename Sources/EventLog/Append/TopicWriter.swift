@@ -145,7 +145,7 @@ final class TopicWriter: @unchecked Sendable {
 
   /// Compresses what nobody has prepared yet, before the transaction begins.
   private func prepare(_ batches: [BatchHandle]) {
-    let level = state.compressionLevel.load(ordering: .relaxed)
+    let level = state.compression.level
     if level == 0 { return }
     for batch in batches where unsafe batch.pointer.pointee.recordsChecksum == nil {
       unsafe batch.pointer.pointee.prepare(compressor, level: level)

@@ -1,5 +1,6 @@
 import Bytes
 import CZstd
+import Synchronization
 
 /// How a topic's batches are compressed. Each batch says for itself, so the setting may change at any time.
 public enum Compression: Hashable, Sendable {
@@ -82,5 +83,28 @@ struct BatchDecompressor: ~Copyable {
     let found = unsafe ZSTD_decompressDCtx(context, room.baseAddress, size, frame.baseAddress, frame.count)
     guard ZSTD_isError(found) == 0, found == size else { return nil }
     return UnsafeRawBufferPointer(room)
+  }
+}
+
+/// A topic's compression as those who append see it, without a lock where there is none; with compressors for those
+/// who have none of their own.
+final class CompressionSetting: Sendable {
+  private let current: Atomic<Int>
+  private let idle = Mutex<[Lent]>([])
+
+  // Invariant of `@unchecked Sendable`: in the list, or used by the one who took it out.
+  private struct Lent: @unchecked Sendable { let compressor: BatchCompressor }
+
+  init(_ compression: Compression) { current = Atomic(compression.level) }
+
+  var level: Int { current.load(ordering: .relaxed) }
+
+  func set(_ compression: Compression) { current.store(compression.level, ordering: .relaxed) }
+
+  /// Calls `body` with a compressor that nobody else uses meanwhile, and the level. Up to four are kept.
+  func use(_ body: (BatchCompressor, Int) -> Void) {
+    let lent = idle.withLock { $0.popLast() } ?? Lent(compressor: BatchCompressor())
+    body(lent.compressor, level)
+    idle.withLock { if $0.count < 4 { $0.append(lent) } }
   }
 }

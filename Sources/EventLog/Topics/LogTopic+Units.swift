@@ -157,7 +157,7 @@ extension LogTopic {
       }
       unit.add(record, partition: target)
     }
-    unit.complete()
+    unit.complete(state.compression)
     return unit
   }
 

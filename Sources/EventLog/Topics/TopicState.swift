@@ -40,8 +40,7 @@ final class TopicState: Sendable {
   let core: LogCore
   /// `options.maximumRecordBytes`, without a lock for every append.
   let recordLimit: Atomic<Int>
-  /// The level at which batches are compressed, 0 for none; likewise.
-  let compressionLevel: Atomic<Int>
+  let compression: CompressionSetting
   private let state: Mutex<State>
 
   init(
@@ -53,7 +52,7 @@ final class TopicState: Sendable {
     directory = core.directory + "/" + name
     self.core = core
     recordLimit = Atomic(record.options.maximumRecordBytes)
-    compressionLevel = Atomic(record.options.compression.level)
+    compression = CompressionSetting(record.options.compression)
     let ends = tail?.nextOffsets ?? segments.last?.starts ?? []
     let sequence = tail?.nextSequence ?? segments.last?.firstSequence ?? 0
     state = Mutex(
@@ -67,7 +66,7 @@ final class TopicState: Sendable {
     set {
       state.withLock { $0.options = newValue }
       recordLimit.store(newValue.maximumRecordBytes, ordering: .relaxed)
-      compressionLevel.store(newValue.compression.level, ordering: .relaxed)
+      compression.set(newValue.compression)
     }
   }
 
