@@ -214,7 +214,8 @@ public final class EventLog: Sendable {
     let file = try SegmentFile.open(
       probe.path(of: live.number), number: live.number, topic: name, access: .readWrite, mapBytes: probe.mapBytes)
     do {
-      let (tail, producers) = try file.recover(live)
+      let (tail, producers) = try file.recover(
+        live, limit: core.options.maximumProducers, expiry: core.options.producerExpiry.wholeMicroseconds)
       let state = TopicState(name: name, record: record, segments: segments, live: file, tail: tail, core: core)
       return OpenTopic(
         state: state,

@@ -45,7 +45,8 @@ public struct EventLogError: Error, Sendable {
     public static let fenced = Code(kind: .fenced)
     /// A partition does not end where the append expected: `actualOffset` is its end. Nothing was written.
     public static let unexpectedOffset = Code(kind: .unexpectedOffset)
-    /// Records to be appended together are above the limit of one commit: `size` and `limit` in bytes. Split them.
+    /// Records to be appended together are above the limit of one commit: `size` and `limit` in bytes, or in records if
+    /// the message says so. Split them.
     public static let groupTooLarge = Code(kind: .groupTooLarge)
     /// The topic knows as many idempotent producers as it may, and all have appended lately.
     public static let tooManyProducers = Code(kind: .tooManyProducers)
@@ -93,6 +94,11 @@ public struct EventLogError: Error, Sendable {
     default: false
     }
   }
+}
+
+extension EventLogError {
+  /// Whether it is not known if what was to be written is there.
+  var isOutcomeUnknown: Bool { cause?.code == .poisoned || cause?.code == .io }
 }
 
 extension EventLogError: CustomStringConvertible {

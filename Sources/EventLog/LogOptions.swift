@@ -25,6 +25,19 @@ public struct LogOptions: Sendable {
   /// The writer starts by itself when so many bytes wait. What waits then goes into one commit, up to twice as much
   /// (or one batch): the longer the last commit took, the larger the next.
   public var commitBytes: Int
+  /// How long the writer, when it was idle, waits after the first append that awaits its result, so that more come into
+  /// the same commit; it starts earlier when `commitBytes` wait or somebody flushes. Zero, the default: it starts at
+  /// once, and what comes while it writes goes into the next commit. Up to an hour.
+  public var linger: Duration
+  /// How long what was sent or enqueued, or handed over by an appender, waits at most until the writer starts although
+  /// nobody flushes; a longer `linger` counts instead. Up to an hour.
+  public var flushDelay: Duration
+  /// How many idempotent producers a topic remembers, counted per partition in which they appended, and once more if
+  /// they have a name; each takes about 200 bytes of memory and of every segment. Beyond it those are forgotten that
+  /// did nothing for `producerExpiry`; while there are none of these, new ones are refused with `tooManyProducers`.
+  public var maximumProducers: Int
+  /// How long a producer is remembered at least, however many there are. Below `maximumProducers` none is forgotten.
+  public var producerExpiry: Duration
   /// How many sealed segments stay open, over all topics, when nobody reads them; each takes about 160 KB.
   /// Beside them one live segment per opened topic is open, and what readers are in the middle of.
   public var maximumOpenSegments: Int
@@ -35,16 +48,25 @@ public struct LogOptions: Sendable {
   public var clock: @Sendable () -> Timestamp
   /// The size limit of a segment's file; nil for one that is never reached.
   package var segmentMapBytes: Int?
+  /// Called before each commit of records: what it throws fails the commit.
+  package var fault: (@Sendable () throws -> Void)?
+  /// What runs delays; nil for a thread of the log's own.
+  package var timer: (any DelayScheduler)?
 
   public init(
     access: Access = .readWrite, maximumPendingBytes: Int = 64 << 20, batchBytes: Int = 128 << 10,
-    commitBytes: Int = 1 << 20, maximumOpenSegments: Int = 64, pollInterval: Duration = .milliseconds(10),
+    commitBytes: Int = 1 << 20, linger: Duration = .zero, flushDelay: Duration = .milliseconds(10),
+    maximumProducers: Int = 1_000_000, producerExpiry: Duration = .seconds(7 * 86_400), maximumOpenSegments: Int = 64, pollInterval: Duration = .milliseconds(10),
     damage: DamagePolicy = .refuse, clock: @escaping @Sendable () -> Timestamp = LogOptions.systemTime
   ) {
     self.access = access
     self.maximumPendingBytes = maximumPendingBytes
     self.batchBytes = batchBytes
     self.commitBytes = commitBytes
+    self.linger = linger
+    self.flushDelay = flushDelay
+    self.maximumProducers = maximumProducers
+    self.producerExpiry = producerExpiry
     self.maximumOpenSegments = maximumOpenSegments
     self.pollInterval = pollInterval
     self.damage = damage
@@ -72,6 +94,11 @@ public struct LogOptions: Sendable {
     try check(
       (1...Self.maximumCommitBytes).contains(commitBytes), "commitBytes is 1 to 32 MiB, not \(commitBytes)")
     try check(maximumPendingBytes >= 1024, "maximumPendingBytes is at least 1 KiB, not \(maximumPendingBytes)")
+    let delays = Duration.zero...Duration.seconds(3600)
+    try check(delays.contains(linger), "linger is zero to an hour, not \(linger)")
+    try check(delays.contains(flushDelay), "flushDelay is zero to an hour, not \(flushDelay)")
+    try check(maximumProducers >= 1, "maximumProducers is at least 1, not \(maximumProducers)")
+    try check(producerExpiry >= .zero, "producerExpiry is not negative")
     try check(maximumOpenSegments >= 1, "maximumOpenSegments is at least 1, not \(maximumOpenSegments)")
     try check(pollInterval > .zero, "pollInterval is positive")
   }

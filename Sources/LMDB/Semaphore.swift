@@ -52,12 +52,18 @@ public final class Semaphore: Sendable {
 
   /// Waits for a signal, no longer than `milliseconds`; returns whether there was one.
   public func wait(milliseconds: Int) -> Bool {
-    let milliseconds = max(0, milliseconds)
+    let (nanoseconds, overflow) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
+    return wait(nanoseconds: overflow ? .max : nanoseconds)
+  }
+
+  /// Waits for a signal, no longer than `nanoseconds`; returns whether there was one.
+  public func wait(nanoseconds: Int) -> Bool {
+    let nanoseconds = max(0, nanoseconds)
     var deadline = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &deadline)
-    let nanoseconds = deadline.tv_nsec + (milliseconds % 1000) * 1_000_000
-    deadline.tv_sec += milliseconds / 1000 + nanoseconds / 1_000_000_000
-    deadline.tv_nsec = nanoseconds % 1_000_000_000
+    let fraction = deadline.tv_nsec + nanoseconds % 1_000_000_000
+    deadline.tv_sec += nanoseconds / 1_000_000_000 + fraction / 1_000_000_000
+    deadline.tv_nsec = fraction % 1_000_000_000
     unsafe pthread_mutex_lock(&storage.pointee.mutex)
     defer { unsafe pthread_mutex_unlock(&storage.pointee.mutex) }
     while unsafe storage.pointee.count == 0 {

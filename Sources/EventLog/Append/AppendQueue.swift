@@ -13,6 +13,24 @@ final class AppendQueue: Sendable {
     var commitBytes: Int
   }
 
+  /// How long the writer, when it is idle, waits before it starts, in nanoseconds.
+  struct Delays: Sendable {
+    /// After the first record that somebody waits for.
+    var awaited: Int
+    /// After the first one that nobody waits for.
+    var unawaited: Int
+    var timer: any DelayScheduler
+  }
+
+  /// How much who came wants the writer to start.
+  private enum Urgency { case unawaited, awaited, now }
+
+  /// What is to be done, once the lock is free, so that the writer starts.
+  private enum Start {
+    case none, now
+    case later(nanoseconds: Int, turn: UInt64)
+  }
+
   enum Acceptance: Sendable { case accepted, full }
 
   private struct State {
@@ -23,6 +41,10 @@ final class AppendQueue: Sendable {
     /// Bytes of records in open and closed batches and in the commit that is being written.
     var bytes = 0
     var isWriting = false
+    /// How often the writer has started; a delay counts only for the turn in which it began.
+    var turn: UInt64 = 0
+    /// The shortest delay after which the writer will start in this turn, `Int.max` for none.
+    var delay = Int.max
     var anyPartition = 0
     var roomWaiters: [(id: UInt64, waiter: AnyWaiter<Void>)] = []
     var nextID: UInt64 = 0
@@ -40,10 +62,12 @@ final class AppendQueue: Sendable {
   let arrivals = Atomic<Int>(0)
   // Set once, before the first append, by the owner.
   private let start: @Sendable () -> Void
+  private let delays: Delays
 
   /// `start` is called when there is work and the writer is idle; it makes the writer call `take` until that is nil.
-  init(partitions: Int, limits: Limits, start: @escaping @Sendable () -> Void) {
+  init(partitions: Int, limits: Limits, delays: Delays, start: @escaping @Sendable () -> Void) {
     self.limits = limits
+    self.delays = delays
     self.partitions = partitions
     self.start = start
     state = Mutex(State(open: Array(repeating: nil, count: partitions)))
@@ -78,14 +102,14 @@ final class AppendQueue: Sendable {
   ///
   /// - Throws: once the queue was closed.
   func accept(_ record: Record, waiter: ((Int) -> AppendWaiter)? = nil) throws(EventLogError) -> Acceptance {
-    let (acceptance, refusal, mustStart) = state.withLock { state -> (Acceptance, EventLogError?, Bool) in
-      if let refusal = state.refusal { return (.full, refusal, false) }
-      if state.bytes >= limits.maximumBytes { return (.full, nil, wake(&state, true)) }
+    let (acceptance, refusal, next) = state.withLock { state -> (Acceptance, EventLogError?, Start) in
+      if let refusal = state.refusal { return (.full, refusal, .none) }
+      if state.bytes >= limits.maximumBytes { return (.full, nil, wake(&state, .now)) }
       add(record, waiter, &state)
-      return (.accepted, nil, wake(&state, waiter != nil || state.bytes >= limits.commitBytes))
+      return (.accepted, nil, wake(&state, waiter == nil ? .unawaited : .awaited))
     }
     if let refusal { throw refusal }
-    if mustStart { start() }
+    go(next)
     return acceptance
   }
 
@@ -93,9 +117,9 @@ final class AppendQueue: Sendable {
   func enqueue(
     key: UnsafeRawBufferPointer, hasKey: Bool, value: UnsafeRawBufferPointer, timestamp: Int64, partition: Int?
   ) throws(EventLogError) -> Acceptance {
-    let (acceptance, mustStart) = state.withLock { state -> (Acceptance?, Bool) in
-      if state.refusal != nil { return (nil, false) }
-      if state.bytes >= limits.maximumBytes { return (.full, wake(&state, true)) }
+    let (acceptance, next) = state.withLock { state -> (Acceptance?, Start) in
+      if state.refusal != nil { return (nil, .none) }
+      if state.bytes >= limits.maximumBytes { return (.full, wake(&state, .now)) }
       let target = partition ?? state.anyPartition
       let batch = unsafe (state.open[target] ?? openBatch(target, &state)).pointer
       let before = unsafe batch.pointee.byteCount
@@ -107,10 +131,10 @@ final class AppendQueue: Sendable {
         close(target, &state)
         if partition == nil { state.anyPartition = (target &+ 1) % state.open.count }
       }
-      return (.accepted, state.bytes >= limits.commitBytes && wake(&state, true))
+      return (.accepted, wake(&state, .unawaited))
     }
     guard let acceptance else { throw state.withLock { $0.refusal } ?? EventLogError(.closed, "the log was closed") }
-    if mustStart { start() }
+    go(next)
     return acceptance
   }
 
@@ -161,35 +185,61 @@ final class AppendQueue: Sendable {
     return batch
   }
 
-  private func wake(_ state: inout State, _ isWanted: Bool) -> Bool {
-    if isWanted { arrivals.add(1, ordering: .relaxed) }
-    if state.isWriting || !isWanted || (state.closed.isEmpty && state.opened.isEmpty) { return false }
+  @inline(__always)
+  private func wake(_ state: inout State, _ urgency: Urgency) -> Start {
+    if urgency != .unawaited { arrivals.add(1, ordering: .relaxed) }
+    if state.isWriting { return .none }
+    if urgency == .now || state.bytes >= limits.commitBytes { return begin(&state) }
+    let delay = urgency == .awaited ? delays.awaited : delays.unawaited
+    return state.delay <= delay ? .none : begin(&state, after: delay)
+  }
+
+  private func begin(_ state: inout State, after delay: Int = 0) -> Start {
+    if state.closed.isEmpty && state.opened.isEmpty { return .none }
+    if delay > 0 {
+      state.delay = delay
+      return .later(nanoseconds: delay, turn: state.turn)
+    }
     state.isWriting = true
-    return true
+    state.turn &+= 1
+    state.delay = .max
+    return .now
+  }
+
+  private func go(_ next: Start) {
+    switch next {
+    case .none: break
+    case .now: start()
+    case .later(let nanoseconds, let turn):
+      delays.timer.after(nanoseconds: nanoseconds) { [self] in
+        go(state.withLock { $0.turn == turn ? wake(&$0, .now) : .none })
+      }
+    }
   }
 
   /// Takes a whole batch, and gives an empty one for it; nil if the queue is full (the batch stays the caller's).
-  func submit(_ batch: BatchHandle, startAt bytes: Int) throws(EventLogError) -> BatchHandle? {
-    let (replacement, refusal, mustStart) = state.withLock { state -> (BatchHandle?, EventLogError?, Bool) in
-      if let refusal = state.refusal { return (nil, refusal, false) }
-      if state.bytes >= limits.maximumBytes { return (nil, nil, wake(&state, true)) }
+  func submit(_ batch: BatchHandle) throws(EventLogError) -> BatchHandle? {
+    let (replacement, refusal, next) = state.withLock { state -> (BatchHandle?, EventLogError?, Start) in
+      if let refusal = state.refusal { return (nil, refusal, .none) }
+      if state.bytes >= limits.maximumBytes { return (nil, nil, wake(&state, .now)) }
       // What was enqueued earlier for the same partition comes first.
       close(unsafe batch.pointer.pointee.partition, &state)
       unsafe batch.pointer.pointee.progress?.submit()
       state.bytes += unsafe batch.pointer.pointee.byteCount
       state.closed.append(batch)
-      return (state.free.popLast() ?? .make(), nil, wake(&state, state.bytes >= bytes))
+      let isAwaited = unsafe !batch.pointer.pointee.waiters.isEmpty
+      return (state.free.popLast() ?? .make(), nil, wake(&state, isAwaited ? .awaited : .unawaited))
     }
     if let refusal { throw refusal }
-    if mustStart { start() }
+    go(next)
     return replacement
   }
 
   /// Takes the batches of a unit, which are then written together or not at all; the caller's still if it is full.
   func submit(_ encoded: EncodedUnit, _ unit: AppendUnit) throws(EventLogError) -> Acceptance {
-    let (acceptance, refusal, mustStart) = state.withLock { state -> (Acceptance, EventLogError?, Bool) in
-      if let refusal = state.refusal { return (.full, refusal, false) }
-      if state.bytes >= limits.maximumBytes { return (.full, nil, wake(&state, true)) }
+    let (acceptance, refusal, next) = state.withLock { state -> (Acceptance, EventLogError?, Start) in
+      if let refusal = state.refusal { return (.full, refusal, .none) }
+      if state.bytes >= limits.maximumBytes { return (.full, nil, wake(&state, .now)) }
       // What was enqueued earlier for the same partitions comes first.
       for batch in encoded.batches { close(unsafe batch.pointer.pointee.partition, &state) }
       for (number, batch) in encoded.batches.enumerated() {
@@ -199,10 +249,10 @@ final class AppendQueue: Sendable {
         state.closed.append(batch)
       }
       encoded.wasTaken()
-      return (.accepted, nil, wake(&state, true))
+      return (.accepted, nil, wake(&state, .awaited))
     }
     if let refusal { throw refusal }
-    if mustStart { start() }
+    go(next)
     return acceptance
   }
 
@@ -231,18 +281,16 @@ final class AppendQueue: Sendable {
   }
 
   /// Starts the writer if anything waits.
-  func kick() {
-    if state.withLock({ wake(&$0, true) }) { start() }
-  }
+  func kick() { go(state.withLock { wake(&$0, .now) }) }
 
   /// Resumes `waiter` when everything enqueued so far is durable or has failed.
   func flush(_ waiter: AnyWaiter<Void>) {
-    let mustStart = state.withLock { state in
+    let next = state.withLock { state in
       for partition in state.opened { moveBehind(partition, &state) }
       state.opened = []
-      return wake(&state, true)
+      return wake(&state, .now)
     }
-    if mustStart { start() }
+    go(next)
     progress.wait(waiter)
   }
 

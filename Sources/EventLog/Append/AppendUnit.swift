@@ -118,8 +118,7 @@ final class EncodedUnit: @unchecked Sendable {
   /// The positions of the records whose batches had `outcomes`.
   static func positions(_ places: [Place], _ outcomes: [BatchOutcome]) -> [LogPosition] {
     places.map { place in
-      let outcome = outcomes[Int(place.batch)]
-      return LogPosition(partition: outcome.partition, offset: outcome.firstOffset + Int64(place.index))
+      outcomes[Int(place.batch)].position(Int(place.index))
     }
   }
 }

@@ -13,12 +13,15 @@ struct BatchOutcome: Sendable, Equatable {
 }
 
 extension BatchOutcome {
+  /// How many records the batch had.
+  var count: Int { appended + dropped }
+
   var repeatedPositions: Range<Int64>? { repeatedAt.flatMap { dropped > 0 ? $0..<$0 + Int64(dropped) : nil } }
 
-  /// Where the record at `index` of the batch is.
-  func position(_ index: Int) -> LogPosition? {
+  /// Where the record at `index` of the batch is; −1 as offset for a repeat of which that is not known any more.
+  func position(_ index: Int) -> LogPosition {
     if index >= dropped { return LogPosition(partition: partition, offset: firstOffset + Int64(index - dropped)) }
-    return repeatedAt.map { LogPosition(partition: partition, offset: $0 + Int64(index)) }
+    return LogPosition(partition: partition, offset: repeatedAt.map { $0 + Int64(index) } ?? -1)
   }
 }
 

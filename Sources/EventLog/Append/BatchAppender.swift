@@ -3,8 +3,9 @@ public import Bytes
 /// The fast way in for one plain thread: encodes records straight into batches of its own and hands over whole
 /// batches, without a lock per record.
 ///
-/// Records of a partition keep their order. They are durable when `flush` returns, and not at all on the way to the
-/// disk before their batch is full or flushed; what was not flushed when the appender ends is dropped. Handing over
+/// Records of a partition keep their order. They are durable when `flush` returns; a batch that was handed over is
+/// written by itself within `LogOptions.flushDelay`. They are not at all on the way to the disk before their batch is
+/// full or flushed; what was not flushed when the appender ends is dropped. Handing over
 /// waits while the topic's queue is full, so keep it off the cooperative pool.
 @safe
 public struct BatchAppender: ~Copyable {
@@ -15,19 +16,17 @@ public struct BatchAppender: ~Copyable {
   @usableFromInline let recordsPerBatch: Int
   @usableFromInline let bytesPerBatch: Int
   @usableFromInline var anyPartition = 0
-  private let commitBytes: Int
   private let topic: String
   private let log: EventLog
   private let writer: TopicWriter
   private let progress = AppendProgress()
   private let compressor = BatchCompressor()
 
-  init(_ log: EventLog, _ writer: TopicWriter, recordsPerBatch: Int, bytesPerBatch: Int, commitBytes: Int) {
+  init(_ log: EventLog, _ writer: TopicWriter, recordsPerBatch: Int, bytesPerBatch: Int) {
     self.log = log
     self.writer = writer
     self.recordsPerBatch = min(max(recordsPerBatch, 1), OpenBatch.maximumCount)
     self.bytesPerBatch = min(max(bytesPerBatch, 1024), 16 << 20)
-    self.commitBytes = commitBytes
     topic = writer.state.name
     partitions = writer.state.partitions
     recordLimit = writer.state.options.maximumRecordBytes
@@ -113,7 +112,7 @@ public struct BatchAppender: ~Copyable {
     unsafe batch.pointer.pointee.unawaited = unsafe batch.pointer.pointee.count
     unsafe batch.pointer.pointee.prepare(compressor, level: writer.state.compression.level)
     while true {
-      if let replacement = try writer.queue.submit(batch, startAt: commitBytes) {
+      if let replacement = try writer.queue.submit(batch) {
         unsafe replacement.pointer.pointee.reset(partition: partition, isStamped: writer.queue.isStamped)
         unsafe open[partition] = replacement
         return

@@ -36,6 +36,9 @@ final class TopicWriter: @unchecked Sendable {
       partitions: state.partitions,
       limits: AppendQueue.Limits(
         maximumBytes: options.maximumPendingBytes, batchBytes: options.batchBytes, commitBytes: options.commitBytes),
+      delays: AppendQueue.Delays(
+        awaited: options.linger.wholeNanoseconds,
+        unawaited: max(options.linger, options.flushDelay).wholeNanoseconds, timer: state.core.timer),
       start: { start.run() })
     queue.isStamped = state.options.timestamps == .append
     start.writer.withLock { $0 = self }
@@ -129,7 +132,7 @@ final class TopicWriter: @unchecked Sendable {
       }
     } catch {
       var failure = EventLogError(wrapping: error, "writing to the log failed, nothing was written", topic: state.name)
-      if failure.cause?.code == .poisoned || failure.cause?.code == .io {
+      if failure.isOutcomeUnknown {
         failure.message = "an input/output error left the outcome of a commit unknown; close the log and open it again"
       }
       return Array(repeating: .failure(failure), count: batches.count)
@@ -138,7 +141,8 @@ final class TopicWriter: @unchecked Sendable {
 
   private func write(_ batches: [BatchHandle], _ now: Timestamp) throws -> [Result<BatchOutcome, EventLogError>] {
     prepare(batches)
-    let outcomes = try file.write(batches, topic: state.name, now: now, tail: &tail, producers: &producers)
+    let outcomes = try file.write(
+      batches, topic: state.name, now: now, tail: &tail, producers: &producers, fault: core.options.fault)
     state.publish(ends: tail.nextOffsets, sequence: tail.nextSequence)
     return outcomes
   }
@@ -150,6 +154,32 @@ final class TopicWriter: @unchecked Sendable {
     for batch in batches where unsafe batch.pointer.pointee.recordsChecksum == nil {
       unsafe batch.pointer.pointee.prepare(compressor, level: level)
     }
+  }
+
+  // MARK: Producers
+
+  /// Opens the idempotent producer of that name; see `SegmentFile.openProducer`.
+  func openProducer(_ name: String) throws -> ProducerID {
+    let now = core.options.clock()
+    do {
+      do {
+        return try file.openProducer(name, topic: state.name, now: now, &producers)
+      } catch let error as LMDBError where error.code == .mapFull && tail.firstAppendAt != nil {
+        try roll(now)
+        return try file.openProducer(name, topic: state.name, now: now, &producers)
+      }
+    } catch {
+      throw EventLogError(wrapping: error, "opening a producer failed", topic: state.name)
+    }
+  }
+
+  func lastSequence(_ key: ProducerTable.Key) -> (epoch: UInt32, sequence: Int64)? {
+    producers[key].map { ($0.epoch, $0.lastSequence) }
+  }
+
+  /// Runs `job` some time later, or at once when the log is closed meanwhile.
+  func retry(after nanoseconds: Int, _ job: @escaping @Sendable () -> Void) {
+    core.timer.after(nanoseconds: nanoseconds, job)
   }
 
   // MARK: Segments

@@ -6,9 +6,10 @@ extension SegmentFile {
   ///
   /// Units whose expectations do not hold, and idempotent ones that leave a gap or are fenced, are left out with their
   /// outcome, as are repeats; the others do not suffer. If this throws, nothing was written, and `tail` and `producers`
-  /// are as before.
+  /// are as before. `fault` may fail it when everything is written but not committed.
   func write(
-    _ batches: [BatchHandle], topic: String, now: Timestamp, tail: inout SegmentTail, producers: inout ProducerTable
+    _ batches: [BatchHandle], topic: String, now: Timestamp, tail: inout SegmentTail, producers: inout ProducerTable,
+    fault: (() throws -> Void)? = nil
   ) throws -> [Result<BatchOutcome, EventLogError>] {
     var moved = tail
     var outcomes: [Result<BatchOutcome, EventLogError>] = []
@@ -27,6 +28,7 @@ extension SegmentFile {
             outcomes.append(.success(try write(batch, now, &moved, &producers, in: transaction)))
           }
         }
+        try fault?()
       }
     } catch {
       producers.abort()

@@ -9,6 +9,8 @@ final class LogCore: Sendable {
   let options: LogOptions
   let catalog: Catalog
   let pool: SegmentPool
+  /// For what is to be done a little later.
+  let timer: any DelayScheduler
   /// Held for retention to pause: while it is not 0 nothing is removed.
   let retentionHolds = Atomic<Int>(0)
   private let lockDescriptor: Int32
@@ -22,6 +24,7 @@ final class LogCore: Sendable {
     self.directory = directory
     self.options = options
     pool = SegmentPool(capacity: options.maximumOpenSegments)
+    timer = options.timer ?? DelayTimer()
     if options.access == .readWrite {
       try LogFiles.makeDirectory(directory)
       lockDescriptor = try Self.lock(directory)
@@ -77,6 +80,7 @@ final class LogCore: Sendable {
 
   func close() {
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+    timer.stop()
     pool.removeAll()
     Self.unlock(lockDescriptor)
   }

@@ -54,14 +54,13 @@ extension LogTopic {
   /// The fast way in for one plain thread, with batches of its own; see `BatchAppender`.
   ///
   /// A batch is handed over at `recordsPerBatch` records (at most 65,536) or `bytesPerBatch` bytes; the writer starts
-  /// when `LogOptions.commitBytes` wait.
+  /// when `LogOptions.commitBytes` wait, or after `LogOptions.flushDelay`.
   public func makeAppender(recordsPerBatch: Int = 65_536, bytesPerBatch: Int = 128 << 10) throws(EventLogError)
     -> BatchAppender
   {
     let writer = try requireWriter()
     return BatchAppender(
-      log, writer, recordsPerBatch: recordsPerBatch, bytesPerBatch: bytesPerBatch,
-      commitBytes: state.core.options.commitBytes)
+      log, writer, recordsPerBatch: recordsPerBatch, bytesPerBatch: bytesPerBatch)
   }
 
   /// Suspends until there may be room again, or throws when the task is cancelled.

@@ -68,8 +68,7 @@ extension LogTopic {
   private func submit(_ batch: BatchHandle, _ waiter: AnyWaiter<IdempotentResult>, _ writer: TopicWriter) {
     unsafe batch.pointer.pointee.waiters = [.idempotent(waiter)]
     do {
-      // Somebody waits for it: the writer starts at once.
-      if let empty = try writer.queue.submit(batch, startAt: 0) { return writer.queue.giveBack(empty) }
+      if let empty = try writer.queue.submit(batch) { return writer.queue.giveBack(empty) }
     } catch {
       batch.free()
       return waiter.resume(.failure(error))

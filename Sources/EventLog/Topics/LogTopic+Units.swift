@@ -141,24 +141,27 @@ extension LogTopic {
   private func encode(_ records: [NewRecord], _ partition: Int?, _ writer: TopicWriter) throws(EventLogError)
     -> EncodedUnit
   {
-    if let partition { try state.check(partition) }
     try checkGroup(records, limit: LogOptions.maximumGroupBytes)
     let unit = EncodedUnit(writer.queue, count: records.count)
-    var withoutKey: Int?
-    for record in records {
-      let target: Int
-      if let partition {
-        target = partition
-      } else if let key = record.key {
-        target = unsafe key.withUnsafeBytes { unsafe self.partition(forKey: $0) }
-      } else {
-        target = withoutKey ?? writer.queue.nextPartition()
-        withoutKey = target
-      }
-      unit.add(record, partition: target)
-    }
+    for (record, target) in zip(records, try targets(of: records, partition)) { unit.add(record, partition: target) }
     unit.complete(state.compression)
     return unit
+  }
+
+  /// The partition of each record of a group.
+  func targets(of records: [NewRecord], _ partition: Int?) throws(EventLogError) -> [Int] {
+    if let partition {
+      try state.check(partition)
+      return Array(repeating: partition, count: records.count)
+    }
+    if partitions == 1 { return Array(repeating: 0, count: records.count) }
+    var withoutKey: Int?
+    return records.map { record in
+      if let key = record.key { return unsafe key.withUnsafeBytes { unsafe self.partition(forKey: $0) } }
+      let target = withoutKey ?? writer?.queue.nextPartition() ?? 0
+      withoutKey = target
+      return target
+    }
   }
 
   /// Checks every record, and that all of them fit into one commit.
