@@ -56,7 +56,8 @@ public struct LogOptions: Sendable {
   public init(
     access: Access = .readWrite, maximumPendingBytes: Int = 64 << 20, batchBytes: Int = 128 << 10,
     commitBytes: Int = 1 << 20, linger: Duration = .zero, flushDelay: Duration = .milliseconds(10),
-    maximumProducers: Int = 1_000_000, producerExpiry: Duration = .seconds(7 * 86_400), maximumOpenSegments: Int = 64, pollInterval: Duration = .milliseconds(10),
+    maximumProducers: Int = 1_000_000, producerExpiry: Duration = .seconds(7 * 86_400), maximumOpenSegments: Int = 64,
+    pollInterval: Duration = .milliseconds(10),
     damage: DamagePolicy = .refuse, clock: @escaping @Sendable () -> Timestamp = LogOptions.systemTime
   ) {
     self.access = access

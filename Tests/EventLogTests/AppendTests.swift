@@ -103,7 +103,8 @@ import Testing
 
   @Test func enqueueSaysWhenItIsFullAndFlushMakesRoom() throws {
     // The writer starts by itself only at commitBytes, which is never reached here.
-    let log = try EventLog.open(at: directory.path, LogOptions(maximumPendingBytes: 1024, commitBytes: 1 << 20, flushDelay: .seconds(3600)))
+    let log = try EventLog.open(
+      at: directory.path, LogOptions(maximumPendingBytes: 1024, commitBytes: 1 << 20, flushDelay: .seconds(3600)))
     let topic = try log.topic("t", TopicOptions())
     var accepted = 0
     var isFull = false

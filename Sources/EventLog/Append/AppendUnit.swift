@@ -18,6 +18,8 @@ final class AppendUnit: Sendable {
     var failure: EventLogError?
   }
 
+  /// How many it has.
+  let batches: Int
   let expectations: [Expectation]
   private let state: Mutex<State>
   private let done: @Sendable (Result<[BatchOutcome], EventLogError>) -> Void
@@ -27,6 +29,7 @@ final class AppendUnit: Sendable {
     batches: Int, expectations: [Expectation] = [],
     done: @escaping @Sendable (Result<[BatchOutcome], EventLogError>) -> Void
   ) {
+    self.batches = batches
     self.expectations = expectations
     self.done = done
     state = Mutex(State(remaining: batches))
