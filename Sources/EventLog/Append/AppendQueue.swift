@@ -362,6 +362,22 @@ final class AppendQueue: Sendable {
     for waiter in waiters { waiter.waiter.resume(.success(())) }
   }
 
+  /// Bytes that wait or are in the commit that is being written.
+  var waitingBytes: Int { state.withLock { $0.bytes } }
+
+  /// How many wait for room.
+  var waitingForRoom: Int { state.withLock { $0.roomWaiters.count } }
+
+  /// Records that no commit has taken yet.
+  var waitingRecords: Int {
+    state.withLock { state in
+      var count = 0
+      for batch in state.closed { count += unsafe batch.pointer.pointee.count }
+      for partition in state.opened { count += unsafe state.open[partition]?.pointer.pointee.count ?? 0 }
+      return count
+    }
+  }
+
   /// Refuses everything from now on; what was accepted is still written.
   func close(_ refusal: EventLogError) {
     let waiters = state.withLock { state -> [(id: UInt64, waiter: AnyWaiter<Void>)] in

@@ -81,13 +81,13 @@ extension EventLogError {
         + "forgotten; use fewer names, or raise maximumProducers", topic: topic)
   }
 
-  static func groupTooLarge(size: Int, topic: String) -> EventLogError {
+  static func groupTooLarge(size: Int, limit: Int, topic: String) -> EventLogError {
     var error = EventLogError(
       .groupTooLarge,
-      "a group of \(size) bytes is above the limit of \(LogOptions.maximumGroupBytes) bytes for what is appended "
+      "a group of \(size) bytes is above the limit of \(limit) bytes for what is appended "
         + "together; nothing of it was written: split it into several", topic: topic)
     error.size = size
-    error.limit = LogOptions.maximumGroupBytes
+    error.limit = limit
     return error
   }
 }

@@ -168,6 +168,6 @@ extension LogTopic {
   func checkGroup(_ records: [NewRecord], limit: Int) throws(EventLogError) {
     var size = 0
     for record in records { size += try check(record) + 24 }
-    if size > limit { throw .groupTooLarge(size: size, topic: name) }
+    if size > limit { throw .groupTooLarge(size: size, limit: limit, topic: name) }
   }
 }
