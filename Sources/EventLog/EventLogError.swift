@@ -8,6 +8,7 @@ public struct EventLogError: Error, Sendable {
       case storage, unknownTopic, topicExists, topicDeleted, invalidTopic, invalidPartition, recordTooLarge
       case offsetOutOfRange, damaged, missingSegment, truncatedSegment, unsupportedFormat, alreadyOpen, readOnly
       case sequenceGap, fenced, unexpectedOffset, groupTooLarge, tooManyProducers, closed, notFound, invalidOptions
+      case invalidGroup, unknownGroup, groupInUse, commitFenced, subscriptionInUse, recordFailed
     }
     let kind: Kind
 
@@ -56,6 +57,18 @@ public struct EventLogError: Error, Sendable {
     public static let notFound = Code(kind: .notFound)
     /// A setting is out of its range.
     public static let invalidOptions = Code(kind: .invalidOptions)
+    /// The name cannot be a consumer group's.
+    public static let invalidGroup = Code(kind: .invalidGroup)
+    /// No consumer group of that name.
+    public static let unknownGroup = Code(kind: .unknownGroup)
+    /// Another process, or another handle in this one, holds the consumer group.
+    public static let groupInUse = Code(kind: .groupInUse)
+    /// The partition was given to another member of the group meanwhile: what it commits counts.
+    public static let commitFenced = Code(kind: .commitFenced)
+    /// The subscription is being consumed already; another consumer needs a subscription of its own.
+    public static let subscriptionInUse = Code(kind: .subscriptionInUse)
+    /// A consumer's closure failed on a record, after all attempts; `underlying` is its last error.
+    public static let recordFailed = Code(kind: .recordFailed)
 
     public var description: String { kind.rawValue }
   }
@@ -78,6 +91,10 @@ public struct EventLogError: Error, Sendable {
   public var actualOffset: Int64?
   public var path: String?
   public var cause: LMDBError?
+  /// For `recordFailed`: the record's offset, how often it was tried, and the last error.
+  public var offset: Int64?
+  public var attempts: Int?
+  public var underlying: (any Error)?
 
   public init(_ code: Code, _ message: String, topic: String? = nil, partition: Int? = nil, path: String? = nil) {
     self.code = code

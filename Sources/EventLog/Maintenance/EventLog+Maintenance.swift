@@ -51,6 +51,8 @@ extension EventLog {
     }
     try LogFiles.makeDirectory(target)
     try holdingRetention {
+      // Before the log, so that no group is ahead of it.
+      try backupGroups(to: target)
       // The catalogue first: a segment that it calls live may be sealed meanwhile, and then holds a little more.
       try core.catalog.environment.backup(to: target + "/" + Catalog.fileName)
       let copy = try Catalog.open(in: target, isWritable: false)

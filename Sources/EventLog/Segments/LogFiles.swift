@@ -7,6 +7,7 @@ import LMDB
 ///     writer.lock                         locked by the process that writes
 ///     <topic>/<segment number>.mdb        twenty digits
 ///     <topic>/<segment number>.mdb-lock   LMDB's readers of a live segment
+///     groups/…                            consumer groups, see `GroupFiles`
 enum LogFiles {
   static func segmentName(_ number: UInt64) -> String {
     let digits = String(number)
@@ -59,8 +60,13 @@ enum LogFiles {
 
   /// Removes a file and its lock file; a missing one is no error.
   static func removeSegment(_ path: String) throws(EventLogError) {
-    for file in [path, path + "-lock"] where unsafe unlink(file) != 0 && errno != ENOENT {
-      throw EventLogError(systemError(errno, file), "removing a file failed")
+    for file in [path, path + "-lock"] { try removeFile(file) }
+  }
+
+  /// Removes a file; a missing one is no error.
+  static func removeFile(_ path: String) throws(EventLogError) {
+    if unsafe unlink(path) != 0 && errno != ENOENT {
+      throw EventLogError(systemError(errno, path), "removing a file failed")
     }
   }
 

@@ -11,6 +11,8 @@ final class LogCore: Sendable {
   let pool: SegmentPool
   /// For what is to be done a little later.
   let timer: any DelayScheduler
+  /// The consumer groups with members here.
+  let groups = GroupRegistry()
   /// Held for retention to pause: while it is not 0 nothing is removed.
   let retentionHolds = Atomic<Int>(0)
   private let lockDescriptor: Int32
@@ -81,6 +83,7 @@ final class LogCore: Sendable {
   func close() {
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
     timer.stop()
+    groups.close()
     pool.removeAll()
     Self.unlock(lockDescriptor)
   }
