@@ -53,11 +53,6 @@ import Testing
     }
   }
 
-  private final class Box {
-    var value: Random
-    init(_ value: Random) { self.value = value }
-  }
-
   @Test(arguments: 0..<12) func foldsEqualAPlainLoop(seed: UInt64) throws {
     print("seed \(seed)")
     var random = Random(seed + 1)

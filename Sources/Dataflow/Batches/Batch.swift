@@ -91,6 +91,11 @@ public struct Batch<Element>: ~Copyable {
     return latest
   }
 
+  /// Gives every record the timestamp `time`.
+  public mutating func setTimestamps(to time: Timestamp) {
+    for index in 0..<count { unsafe times[index] = time }
+  }
+
   /// Drops the records from `newCount` on, not their keys: for undoing appends before the keys follow.
   @inlinable
   public mutating func truncate(to newCount: Int) {

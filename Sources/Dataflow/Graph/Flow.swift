@@ -15,13 +15,24 @@ public final class Flow {
   public func from<S: Source>(
     _ source: S, watermarks: WatermarkStrategy = .boundedOutOfOrderness()
   ) -> Stream<S.Element> {
+    addSource(source, watermarks, generator: nil)
+  }
+
+  /// The records of `source`, with watermarks that follow from the records themselves.
+  public func from<S: Source>(_ source: S, watermarks: Watermarks<S.Element>) -> Stream<S.Element> {
+    addSource(source, watermarks.strategy, generator: watermarks.makeGenerator)
+  }
+
+  private func addSource<S: Source>(
+    _ source: S, _ strategy: WatermarkStrategy, generator: (@Sendable () -> any WatermarkGenerator<S.Element>)?
+  ) -> Stream<S.Element> {
     let id = nodes.count
     nodes.append(
       Node(
-        id: id, role: .source(TypedSourceNode(node: id, source: source)),
+        id: id, role: .source(TypedSourceNode(node: id, source: source, alignment: strategy.alignment)),
         description: OperatorDescription(kind: "source", name: source.name, keepsKeys: true), inputs: [],
         build: { builder in
-          try builder.addSource(id, source, strategy: watermarks)
+          builder.addSource(id, source, strategy: strategy, generator: generator)
         }))
     return Stream(flow: self, node: id)
   }

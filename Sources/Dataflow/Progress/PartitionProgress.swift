@@ -13,6 +13,8 @@ struct PartitionProgress {
     var watermark: Watermark
     /// When the last record came, or the run began, in microseconds of the runtime's clock.
     var lastActivity: Int64
+    /// The greatest timestamp read in this run.
+    var latest = Timestamp.min
     var isEnded: Bool { if let end { position >= end } else { false } }
   }
 
@@ -44,26 +46,36 @@ struct PartitionProgress {
   /// Whether every partition came to its end; a subtask without partitions has.
   var isEnded: Bool { partitions.allSatisfy(\.isEnded) }
 
+  /// Where partition `index` stands, if the subtask owns it.
+  func partition(_ index: Int) -> Partition? { slots[index].map { partitions[$0] } }
+
   /// Whether the records of partition `index` may be read on this subtask.
   func owns(_ index: Int) -> Bool { slots[index] != nil }
 
   /// Records up to `position` of partition `index` were read, the latest at `latest` (nil: none was left to read).
-  mutating func advance(_ index: Int, to position: Int64, latest: Timestamp?, now: Int64) {
+  /// The watermark follows from it unless `watermark` says better.
+  mutating func advance(
+    _ index: Int, to position: Int64, latest: Timestamp?, watermark: Timestamp? = nil, now: Int64
+  ) {
     guard let slot = slots[index] else { return }
     partitions[slot].position = max(position, partitions[slot].position)
     if let latest {
       partitions[slot].lastActivity = now
       partitions[slot].watermark.isIdle = false
-      partitions[slot].watermark.time = max(partitions[slot].watermark.time, strategy.watermark(after: latest))
+      partitions[slot].latest = max(partitions[slot].latest, latest)
+      let reached = watermark ?? strategy.watermark(after: latest)
+      partitions[slot].watermark.time = max(partitions[slot].watermark.time, reached)
     }
     report(slot)
   }
 
-  /// Declares idle what had no record for too long; returns when to look again.
-  mutating func checkIdleness(now: Int64) -> Int64? {
+  /// Declares idle what had no record for too long; returns when to look again. Partitions that are `paused` are not
+  /// read, so their silence says nothing.
+  mutating func checkIdleness(now: Int64, except paused: Set<Int> = []) -> Int64? {
     guard let idleness = strategy.idleness else { return nil }
     var next: Int64?
     for slot in partitions.indices where !partitions[slot].watermark.isIdle && !partitions[slot].isEnded {
+      if !paused.isEmpty && paused.contains(partitions[slot].index) { partitions[slot].lastActivity = now }
       let due = partitions[slot].lastActivity.saturatingAdd(idleness)
       if due <= now {
         partitions[slot].watermark.isIdle = true
@@ -73,6 +85,14 @@ struct PartitionProgress {
       }
     }
     return next
+  }
+
+  /// Lets watermarks follow the clock, for strategies that do: no record at or before `time` will come.
+  mutating func follow(clock time: Timestamp) {
+    for slot in partitions.indices where !partitions[slot].isEnded && time > partitions[slot].watermark.time {
+      partitions[slot].watermark.time = time
+      report(slot)
+    }
   }
 
   private mutating func report(_ slot: Int) {

@@ -98,6 +98,11 @@ public final class JobRunner: Sendable {
     }
   }
 
+  /// Where the event time of the run under way stands and which partition holds it back; nil between runs.
+  public var watermarkReport: WatermarkReport? {
+    state.withLock { $0.attempt }?.watermarkReport
+  }
+
   private var isStopping: Bool { state.withLock { $0.isStopping } }
 
   /// Where a bounded run ends: found once, so that a restart ends there too.

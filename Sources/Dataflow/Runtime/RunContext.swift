@@ -13,6 +13,10 @@ final class RunContext: Sendable {
   let counters: [[OperatorCounters]]
   /// The partitions of each source: where they begin and, in a bounded run, end; by node.
   let partitions: [NodeID: [PartitionProgress.Partition]]
+  /// Where the partitions of each source stand; by node.
+  let boards: [NodeID: SourceBoard]
+  /// The groups of sources that stay close to each other, by name.
+  let alignments: [String: AlignmentGroup]
   let regions: (of: [Int], count: Int)
   /// The channels of exchanges, made by the first subtask that asks; by node.
   private let channels = Mutex<[NodeID: any Sendable]>([:])
@@ -39,6 +43,28 @@ final class RunContext: Sendable {
         of: source, recovered.record.sources[source.name] ?? [], ends: ends[source.name], now: options.clock.now)
     }
     self.partitions = partitions
+    var boards: [NodeID: SourceBoard] = [:]
+    var alignments: [String: AlignmentGroup] = [:]
+    for source in job.graph.sources {
+      let own = partitions[source.node] ?? []
+      boards[source.node] = SourceBoard(source.name, own, now: options.clock.now)
+      guard let alignment = source.alignment else { continue }
+      let group = alignments[alignment.group] ?? AlignmentGroup(bells: bells)
+      alignments[alignment.group] = group
+      for partition in own where !partition.isEnded && !partition.watermark.isIdle {
+        group.add(.init(node: source.node, partition: partition.index), at: partition.watermark.time)
+      }
+    }
+    self.boards = boards
+    self.alignments = alignments
+  }
+
+  /// Where event time stands now, and why.
+  var watermarkReport: WatermarkReport {
+    let (now, time) = (options.clock.now, options.clock.time)
+    return WatermarkReport(
+      job.graph.sources.flatMap { boards[$0.node]?.snapshot(now: now, time: time) ?? [] },
+      endIsFinal: options.mode.kind == .drain)
   }
 
   private static func partitions(

@@ -58,18 +58,26 @@ final class SubtaskBuilder {
       register: { region.add($0, of: id) })
   }
 
-  func addSource<S: Source>(_ node: NodeID, _ source: S, strategy: WatermarkStrategy) throws {
+  func addSource<S: Source>(
+    _ node: NodeID, _ source: S, strategy: WatermarkStrategy,
+    generator: (@Sendable () -> any WatermarkGenerator<S.Element>)?
+  ) {
     let all = run.partitions[node] ?? []
     let own = all.filter { $0.index % run.parallelism == subtask }
     let bell = run.bells[subtask]
     let request = SourceRequest(
       partitions: own.map { .init(index: $0.index, start: $0.position, end: $0.end) },
       wantsKeys: run.job.graph.keyDemand.contains(node), wake: { bell.ring() })
+    let alignment = strategy.alignment.flatMap { alignment in
+      run.alignments[alignment.group].map {
+        SourceAlignment($0, node, drift: alignment.maximumDrift, subtask: subtask)
+      }
+    }
+    let time = SourceTime(
+      strategy, PartitionProgress(own, strategy: strategy, endIsFinal: run.options.mode.kind == .drain),
+      generator: generator, alignment: alignment, board: run.boards[node], clock: run.options.clock)
     sources.append(
-      SourceRunner(
-        source, request,
-        PartitionProgress(own, strategy: strategy, endIsFinal: run.options.mode.kind == .drain),
-        output(of: node, as: S.Element.self), counters(node)))
+      SourceRunner(source, request, time, output(of: node, as: S.Element.self), counters(node)))
   }
 
   func addExchange<Element: Sendable>(

@@ -63,6 +63,9 @@ public protocol SourceReader: AnyObject {
   /// Appends up to `limit` records, without waiting, and tells how far each partition came. Few calls with many
   /// records are what makes a job fast.
   func poll(into output: inout SourceBatch<Element>, limit: Int) throws
+  /// Delivers nothing of `partitions` until told otherwise, as they are too far ahead of others in event time. Returns
+  /// whether it can do so; if not, the whole reader is not polled while all of its partitions are too far ahead.
+  func pause(_ partitions: Set<Int>) -> Bool
   /// How long to wait, at most, before polling again after a poll without records, should nobody call `wake`.
   var idlePollInterval: Duration { get }
   /// The run is over.
@@ -71,6 +74,7 @@ public protocol SourceReader: AnyObject {
 
 extension SourceReader {
   public var idlePollInterval: Duration { .milliseconds(5) }
+  public func pause(_ partitions: Set<Int>) -> Bool { partitions.isEmpty }
   public func close() {}
 }
 
@@ -83,6 +87,8 @@ public struct SourceBatch<Element: Sendable>: ~Copyable {
     let partition: Int
     let position: Int64
     let latest: Timestamp?
+    /// Its records' places in the batch.
+    let range: Range<Int>
   }
   var advances: [Advance] = []
   private(set) var skipped = 0
@@ -95,7 +101,9 @@ public struct SourceBatch<Element: Sendable>: ~Copyable {
   /// Call it also where positions were passed over without a record.
   public mutating func advance(partition: Int, to position: Int64) {
     advances.append(
-      Advance(partition: partition, position: position, latest: records.latestTimestamp(from: described)))
+      Advance(
+        partition: partition, position: position, latest: records.latestTimestamp(from: described),
+        range: described..<records.count))
     described = records.count
   }
 

@@ -2,6 +2,7 @@
 protocol SourceNode: Sendable {
   var node: NodeID { get }
   var name: String { get }
+  var alignment: WatermarkAlignment? { get }
   func partitionCount() throws -> Int
   func startPositions() throws -> [Int64]
   func endPositions() throws -> [Int64]
@@ -11,6 +12,7 @@ protocol SourceNode: Sendable {
 struct TypedSourceNode<S: Source>: SourceNode {
   let node: NodeID
   let source: S
+  let alignment: WatermarkAlignment?
 
   var name: String { source.name }
   func partitionCount() throws -> Int { try attempt("count its partitions") { try source.partitionCount } }

@@ -26,22 +26,26 @@ final class SourceRunner<S: Source>: SourceDriver {
   private let receiver: Receiver<S.Element>
   private let counters: OperatorCounters
   private var reader: S.Reader?
-  private(set) var progress: PartitionProgress
+  private var time: SourceTime<S.Element>
 
   init(
-    _ source: S, _ request: SourceRequest, _ progress: PartitionProgress, _ receiver: Receiver<S.Element>,
+    _ source: S, _ request: SourceRequest, _ time: SourceTime<S.Element>, _ receiver: Receiver<S.Element>,
     _ counters: OperatorCounters
   ) {
     self.source = source
     self.request = request
-    self.progress = progress
+    self.time = time
     self.receiver = receiver
     self.counters = counters
   }
 
   var name: String { source.name }
-  var isEnded: Bool { progress.isEnded }
-  var idlePollInterval: Int64 { reader?.idlePollInterval.wholeMicroseconds ?? .max }
+  var progress: PartitionProgress { time.progress }
+  var isEnded: Bool { time.progress.isEnded }
+  var idlePollInterval: Int64 {
+    // Who waits for others is rung by them.
+    time.isHeld ? .max : reader?.idlePollInterval.wholeMicroseconds ?? .max
+  }
 
   func start() throws {
     if !request.partitions.isEmpty {
@@ -49,39 +53,47 @@ final class SourceRunner<S: Source>: SourceDriver {
         reader = try source.open(request)
       } catch { throw DataflowError.source(name, "cannot be opened", error) }
     }
-    try receiver.watermark(progress.watermark)
+    try receiver.watermark(time.progress.watermark)
   }
 
   func poll(limit: Int, now: Int64) throws -> Int {
-    guard let reader, !progress.isEnded else { return 0 }
+    guard let reader, !time.progress.isEnded else { return 0 }
+    align(now)
+    if time.isHeld { return 0 }
     var output = SourceBatch<S.Element>(capacity: 0)
     do {
       try reader.poll(into: &output, limit: limit)
     } catch { throw DataflowError.source(name, "cannot be read", error) }
     if output.skipped > 0 { counters.skipped(output.skipped) }
     let advances = output.advances
-    if advances.isEmpty { return 0 }
-    let records = output.takeRecords()
+    if advances.isEmpty { return time.foundNothing() ? 1 : 0 }
+    var records = output.takeRecords()
     let count = records.count
+    let seen = time.observe(&records, advances)
     if count > 0 {
       counters.emitted(count)
       try receiver.batch(records)
     }
-    for advance in advances {
-      progress.advance(advance.partition, to: advance.position, latest: advance.latest, now: now)
-    }
-    try passWatermark()
+    for index in advances.indices { time.advance(advances[index], seen[index], now: now) }
+    align(now)
+    try passWatermark(now)
     return max(count, 1)
   }
 
   func checkIdleness(now: Int64) throws -> Int64? {
-    let next = progress.checkIdleness(now: now)
-    try passWatermark()
+    let next = time.pass(now: now)
+    align(now)
+    try passWatermark(now)
     return next
   }
 
-  private func passWatermark() throws {
-    if let watermark = progress.settle() {
+  /// Tells the reader which partitions must wait; one that cannot leave them out is held as a whole, by `isHeld`.
+  private func align(_ now: Int64) {
+    if time.align(now: now) { _ = reader?.pause(time.paused) }
+  }
+
+  private func passWatermark(_ now: Int64) throws {
+    if let watermark = time.settle(now: now) {
       counters.watermark(watermark.time)
       try receiver.watermark(watermark)
     }

@@ -99,6 +99,9 @@ public final class JobDriver {
     checkpoints.end(job.name)
   }
 
+  /// Where event time stands and which partition holds it back.
+  public var watermarkReport: WatermarkReport { run.watermarkReport }
+
   /// The figures so far.
   public var metrics: JobMetrics {
     JobMetrics(job: job.name, operators: run.operatorMetrics, checkpoints: run.coordinator.metrics, restarts: 0)

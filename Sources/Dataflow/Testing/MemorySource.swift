@@ -65,6 +65,7 @@ public final class MemoryReader<Element: Sendable>: SourceReader {
   private let request: SourceRequest
   private var positions: [Int]
   private var turn = 0
+  private var paused: Set<Int> = []
 
   init(_ source: MemorySource<Element>, _ request: SourceRequest) {
     self.source = source
@@ -74,11 +75,17 @@ public final class MemoryReader<Element: Sendable>: SourceReader {
 
   public func close() { source.state.withLock { $0.wakers[ObjectIdentifier(self)] = nil } }
 
+  public func pause(_ partitions: Set<Int>) -> Bool {
+    paused = partitions
+    return true
+  }
+
   public func poll(into output: inout SourceBatch<Element>, limit: Int) throws {
     for _ in positions.indices {
       let slot = turn
       turn = turn + 1 == positions.count ? 0 : turn + 1
       let partition = request.partitions[slot]
+      if paused.contains(partition.index) { continue }
       let entries = source.state.withLock { state in
         let all = state.partitions[partition.index]
         let end = min(all.count, partition.end.map { Int($0) } ?? .max, positions[slot] + limit)
