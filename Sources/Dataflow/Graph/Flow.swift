@@ -6,6 +6,8 @@ public final class Flow {
   /// The sources whose records' own keys are wanted.
   private(set) var keyDemand: Set<NodeID> = []
   private(set) var mistakes: [DataflowError] = []
+  private(set) var sides: [String: SideRecord] = [:]
+  var hiddenCount = 0
 
   init() {}
 
@@ -47,14 +49,16 @@ public final class Flow {
   ) -> Stream<Output> {
     let id = nodes.count
     let origin = check(input)
+    let ports = ports(description.sides, from: id + 1)
     nodes.append(
       Node(
         id: id, role: .fused, description: description, inputs: [origin],
         build: { builder in
-          let context = builder.context(id)
+          let context = builder.context(id, ports: ports)
           let receiver = try make(context, builder.output(of: id, as: Output.self))
-          builder.connect(origin, to: receiver)
+          builder.connect(origin, to: context.withSides(receiver))
         }))
+    addPorts(ports, of: id)
     return Stream(flow: self, node: id)
   }
 
@@ -66,18 +70,76 @@ public final class Flow {
   ) -> (Stream<Output>, Stream<Side>) {
     let id = nodes.count
     let origin = check(input)
+    let ports = ports(description.sides, from: id + 2)
     nodes.append(
       Node(
         id: id, role: .fused, description: description, inputs: [origin],
         build: { builder in
-          let context = builder.context(id)
+          let context = builder.context(id, ports: ports)
           let receiver = try make(
             context, builder.output(of: id, as: Output.self), builder.output(of: id + 1, as: Side.self))
-          builder.connect(origin, to: receiver)
+          builder.connect(origin, to: context.withSides(receiver))
         }))
-    let sideDescription = OperatorDescription(kind: "side", keepsKeys: description.keepsKeys, isTerminal: true)
-    nodes.append(Node(id: id + 1, role: .fused, description: sideDescription, inputs: [id], build: { _ in }))
+    addPort(of: id)
+    addPorts(ports, of: id)
     return (Stream(flow: self, node: id), Stream(flow: self, node: id + 1))
+  }
+
+  /// Adds the node that stands for an output of operator `id` besides its result: what reads it finds it by that.
+  @discardableResult
+  private func addPort(of id: NodeID) -> NodeID {
+    let port = nodes.count
+    let description = OperatorDescription(
+      kind: "side", keepsKeys: nodes[id].description.keepsKeys, isTerminal: true)
+    nodes.append(Node(id: port, role: .fused, description: description, inputs: [id], build: { _ in }))
+    return port
+  }
+
+  /// The nodes of an operator's side outputs, each once, numbered from `first` on.
+  private func ports(_ sides: [SidePort], from first: NodeID) -> [OpenPort] {
+    var ports: [OpenPort] = []
+    for side in sides where !ports.contains(where: { $0.side.name == side.name && $0.side.type == side.type }) {
+      ports.append(OpenPort(side: side, node: first + ports.count))
+    }
+    return ports
+  }
+
+  private func addPorts(_ ports: [OpenPort], of id: NodeID) {
+    for port in ports {
+      let node = addPort(of: id)
+      let name = port.side.name
+      var record = sides[name] ?? SideRecord(type: port.side.type)
+      if record.type != port.side.type { refuse(Self.sideMismatch(name)) }
+      if record.isRead {
+        refuse(
+          DataflowError(
+            .noSink, name,
+            "\(nodes[id].label) writes this side output, which was read before; read it after all that write it"))
+      }
+      record.ports.append(node)
+      sides[name] = record
+    }
+  }
+
+  /// The nodes whose records make up a side output; it is read from now on.
+  func read(_ side: SidePort) -> [NodeID] {
+    guard var record = sides[side.name] else {
+      refuse(
+        DataflowError(
+          .noSource, side.name, "no operator made so far writes this side output; read it after those that do"))
+      return []
+    }
+    if record.type != side.type {
+      refuse(Self.sideMismatch(side.name))
+      return []
+    }
+    record.isRead = true
+    sides[side.name] = record
+    return record.ports
+  }
+
+  private static func sideMismatch(_ name: String) -> DataflowError {
+    DataflowError(.duplicateName, name, "two side outputs with records of different types are called so")
   }
 
   /// Adds an exchange: `key` gives each batch of `input` its keys, then each record goes to its key's subtask.

@@ -9,6 +9,10 @@ struct Graph: Sendable {
     nodes = flow.nodes
     keyDemand = flow.keyDemand
     if let mistake = flow.mistakes.first { throw mistake }
+    for (name, side) in flow.sides.sorted(by: { $0.key < $1.key }) where !side.isRead {
+      throw DataflowError(
+        .noSink, name, "nobody reads this side output of job \(job); read it with flow.from, or do not write it")
+    }
     try GraphValidation(job: job, nodes: nodes).check()
   }
 

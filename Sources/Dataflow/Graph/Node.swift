@@ -38,10 +38,12 @@ public struct OperatorDescription: Sendable {
   public var states: [StateDeclaration]
   /// What only one operator of a store may write, as "view:products/bid".
   public var owned: [String]
+  /// The side outputs that it writes, those of its error policy included.
+  public var sides: [SidePort]
 
   public init(
     kind: String, name: String? = nil, keepsKeys: Bool = false, isTerminal: Bool = false,
-    states: [StateDeclaration] = [], owned: [String] = []
+    states: [StateDeclaration] = [], owned: [String] = [], sides: [SidePort] = []
   ) {
     self.kind = kind
     self.name = name
@@ -49,6 +51,7 @@ public struct OperatorDescription: Sendable {
     self.isTerminal = isTerminal
     self.states = states
     self.owned = owned
+    self.sides = sides
   }
 }
 

@@ -69,7 +69,9 @@ extension KeyedStream {
       @escaping @Sendable (_ keys: borrowing KeyColumn, _ index: Int, _ value: inout Value?, _ element: Element) throws
       -> Void
   ) -> Stream<Value> {
-    flow.addOperator(description, after: stream, as: Value.self) { context, output in
+    var description = description
+    description.sides += onError.sides
+    return flow.addOperator(description, after: stream, as: Value.self) { context, output in
       let state = context.keyedState(over: try backing(context))
       let watermark = { (watermark: Watermark) in
         context.counters.watermark(watermark.time)
@@ -91,7 +93,7 @@ extension KeyedStream {
           context.counters.received(batch.count)
           var collector = Collector<Value>(capacity: batch.count, keys: batch.count)
           do {
-            try state.update(batch.keys, 0..<batch.count, onError, context) { index, value in
+            try state.update(batch, onError, context) { index, value in
               try update(batch.keys, index, &value, batch[index])
               if let result = value {
                 collector.append(result, at: batch.timestamp(index))

@@ -21,7 +21,7 @@ extension KeyedStream {
     let timerName = name + "/timers"
     let description = OperatorDescription(
       kind: "process", name: name, keepsKeys: true, isTerminal: true,
-      states: [StateDeclaration(name, .value), StateDeclaration(timerName, .timers)])
+      states: [StateDeclaration(name, .value), StateDeclaration(timerName, .timers)], sides: onError.sides)
     return flow.addOperator(description, after: stream, as: Output.self) { context, output in
       let state = context.keyedState(over: try context.stateBacking(name, of: State.self))
       let timers = try context.eventTimers(timerName)
@@ -38,7 +38,7 @@ extension KeyedStream {
           do {
             try unsafe withUnsafePointer(to: batch.keys) { keys in
               unsafe call.keys = keys
-              try state.update(batch.keys, 0..<count, onError, context) { index, value in
+              try state.update(batch, onError, context) { index, value in
                 try call.run(index, at: batch.timestamp(index), &value) { try onRecord(batch[index], &$0) }
                 if !call.requests.isEmpty { timers.gather(call.requests, batch.keys, at: index) }
               }
@@ -70,16 +70,16 @@ extension ProcessContext {
 extension OperatorContext {
   /// Calls `onTimer` for every timer due at `watermark`, and for those that are set meanwhile and due.
   @inlinable
-  func fire<State, Output: Sendable>(
+  func fire<Element: Sendable, State, Output: Sendable>(
     _ timers: EventTimers, _ state: KeyedState<State>, _ watermark: Timestamp,
-    _ call: inout ProcessContext<State, Output>, _ onError: ErrorPolicy,
+    _ call: inout ProcessContext<State, Output>, _ onError: ErrorPolicy<Element>,
     _ onTimer: (Timestamp, inout ProcessContext<State, Output>) throws -> Void
   ) throws {
     do {
       while let due = try timers.next(dueAt: watermark) {
         try unsafe withUnsafePointer(to: due.keys.keys) { keys in
           unsafe call.keys = keys
-          try state.update(due.keys.keys, 0..<due.keys.keys.count, onError, self) { index, value in
+          try state.update(due.keys.keys, 0..<due.keys.keys.count, onError, self, at: due.time) { index, value in
             try call.run(index, at: due.time, &value) { try onTimer(due.time, &$0) }
             if !call.requests.isEmpty { timers.gather(call.requests, due.keys.keys, at: index) }
           }

@@ -24,13 +24,13 @@ extension Stream {
   public func forEach(
     _ name: String, onError: ErrorPolicy = .fail, _ body: @escaping @Sendable (Element) throws -> Void
   ) {
-    let description = OperatorDescription(kind: "forEach", name: name, isTerminal: true)
+    let description = OperatorDescription(kind: "forEach", name: name, isTerminal: true, sides: onError.sides)
     _ = flow.addOperator(description, after: self, as: Never.self) { context, _ in
       Receiver(
         batch: { batch in
           context.counters.received(batch.count)
           for index in 0..<batch.count {
-            do { try body(batch[index]) } catch { try onError.handle(error, context) }
+            do { try body(batch[index]) } catch { try onError.handle(error, context, batch, index) }
           }
         }, watermark: { context.counters.watermark($0.time) })
     }

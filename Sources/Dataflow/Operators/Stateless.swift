@@ -60,7 +60,7 @@ extension Stream {
     _ kind: String, _ name: String?, _ onError: ErrorPolicy,
     _ body: @escaping @Sendable (borrowing Element, inout Collector<Output>) throws -> Void
   ) -> Stream<Output> {
-    let description = OperatorDescription(kind: kind, name: name, keepsKeys: true)
+    let description = OperatorDescription(kind: kind, name: name, keepsKeys: true, sides: onError.sides)
     return flow.addOperator(description, after: self, as: Output.self) { context, output in
       Receiver(
         batch: { batch in
@@ -75,7 +75,7 @@ extension Stream {
               if isKeyed { collector.takeKey(of: batch.keys, at: index, from: first) }
             } catch {
               collector.undo(to: first)
-              try onError.handle(error, context)
+              try onError.handle(error, context, batch, index)
             }
           }
           let result = collector.finish()

@@ -28,7 +28,8 @@ extension WindowedStream {
   ) -> (results: Stream<Output>, late: Stream<Element>) {
     let windows = windows
     let description = OperatorDescription(
-      kind: "window", name: name, keepsKeys: true, isTerminal: true, states: [StateDeclaration(name, .windows)])
+      kind: "window", name: name, keepsKeys: true, isTerminal: true, states: [StateDeclaration(name, .windows)],
+      sides: onError.sides)
     return keyed.flow.addOperator(description, after: keyed.stream, as: Output.self, side: Element.self) {
       context, output, late in
       let state = context.keyedState(over: try context.stateBacking(name, of: Value.self))
@@ -45,7 +46,7 @@ extension WindowedStream {
           }
           do {
             try state.update(
-              assigned.keys, 0..<assigned.keys.count, onError, context
+              assigned.keys, 0..<assigned.keys.count, onError, context, batch, at: { assigned.position($0) }
             ) { position, value in
               let record = assigned.position(position)
               if value == nil {
@@ -77,7 +78,9 @@ extension WindowedStream {
                     collector.append(try result(decoded, window, found))
                     unsafe collector.batch.keys.append(key)
                   }
-                } catch { try onError.handle(error, context) }
+                } catch {
+                  try onError.handle(error, context, fired.waiting.keys, position, at: Timestamp(microseconds: last))
+                }
               }
               let results = collector.finish()
               context.counters.emitted(results.count)
@@ -132,20 +135,5 @@ struct WindowAssignment: ~Copyable {
       result.append(batch[position], at: batch.timestamp(position))
     }
     return result
-  }
-}
-
-extension KeyedState {
-  /// Updates under an error policy: *skip* undoes a record on which `body` throws and goes on.
-  @inlinable
-  func update(
-    _ keys: borrowing KeyColumn, _ range: Range<Int>, _ onError: ErrorPolicy, _ context: OperatorContext,
-    _ body: (_ index: Int, _ value: inout Value?) throws -> Void
-  ) throws {
-    if onError == .fail {
-      try update(keys, range, body)
-    } else {
-      try update(keys, range, recover: { try onError.handle($1, context) }, body)
-    }
   }
 }

@@ -12,6 +12,8 @@ public struct OperatorMetrics: Sendable, Hashable {
   public var late: Int
   /// Records left out by the error policy.
   public var skipped: Int
+  /// Records sent to a dead-letter output by the error policy.
+  public var deadLettered: Int
   /// Timers registered during the last step of a drain.
   public var discardedTimers: Int
   /// The lowest watermark of its subtasks.
@@ -22,6 +24,7 @@ public struct OperatorMetrics: Sendable, Hashable {
     recordsOut += other.recordsOut
     late += other.late
     skipped += other.skipped
+    deadLettered += other.deadLettered
     discardedTimers += other.discardedTimers
     watermark = min(watermark, other.watermark)
   }

@@ -25,12 +25,14 @@ public final class OperatorContext {
   public let snapshot: StateSnapshot
 
   private let times: OperatorTimes
+  /// The operator's side outputs, by name.
+  let sides: [(name: String, collector: any SideCollecting)]
   private let stateTables: [String: TableID]
   private let register: (any CheckpointParticipant) -> Void
 
   init(
     name: String, builder: SubtaskBuilder, counters: OperatorCounters, initialWatermark: Timestamp,
-    times: OperatorTimes,
+    times: OperatorTimes, sides: [(name: String, collector: any SideCollecting)],
     register: @escaping (any CheckpointParticipant) -> Void
   ) {
     self.name = name
@@ -45,6 +47,7 @@ public final class OperatorContext {
     self.stateMemory = builder.run.options.stateMemory
     self.snapshot = builder.snapshot
     self.times = times
+    self.sides = sides
     self.stateTables = builder.run.recovered.tables
     self.register = register
   }

@@ -7,6 +7,7 @@ public final class OperatorCounters: Sendable {
   private let outgoing = Atomic<Int>(0)
   private let lateness = Atomic<Int>(0)
   private let failures = Atomic<Int>(0)
+  private let letters = Atomic<Int>(0)
   private let discards = Atomic<Int>(0)
   private let reached = Atomic<Int64>(Timestamp.min.microseconds)
 
@@ -20,6 +21,8 @@ public final class OperatorCounters: Sendable {
   public func late(_ count: Int) { if count > 0 { lateness.add(count, ordering: .relaxed) } }
   /// Counts records left out by the error policy.
   public func skipped(_ count: Int) { failures.add(count, ordering: .relaxed) }
+  /// Counts records sent to a dead-letter output.
+  public func deadLettered(_ count: Int) { letters.add(count, ordering: .relaxed) }
   /// Counts timers registered during the last step of a drain, which never fire.
   public func discardedTimers(_ count: Int) { if count > 0 { discards.add(count, ordering: .relaxed) } }
   /// Notes the watermark.
@@ -29,7 +32,8 @@ public final class OperatorCounters: Sendable {
     OperatorMetrics(
       name: name, kind: kind, recordsIn: incoming.load(ordering: .relaxed),
       recordsOut: outgoing.load(ordering: .relaxed), late: lateness.load(ordering: .relaxed),
-      skipped: failures.load(ordering: .relaxed), discardedTimers: discards.load(ordering: .relaxed),
+      skipped: failures.load(ordering: .relaxed), deadLettered: letters.load(ordering: .relaxed),
+      discardedTimers: discards.load(ordering: .relaxed),
       watermark: Timestamp(microseconds: reached.load(ordering: .relaxed)))
   }
 }

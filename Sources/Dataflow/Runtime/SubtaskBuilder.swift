@@ -49,13 +49,14 @@ final class SubtaskBuilder {
 
   func counters(_ node: NodeID) -> OperatorCounters { run.counters[node][subtask] }
 
-  func context(_ id: NodeID) -> OperatorContext {
+  func context(_ id: NodeID, ports: [OpenPort] = []) -> OperatorContext {
     let node = run.job.graph.nodes[id]
     let region = regions[run.regions.of[id]]
     let known = node.description.name.flatMap { run.recovered.record.watermarks[$0] } ?? .min
+    let sides = ports.map { (name: $0.side.name, collector: $0.side.open(self, $0.node)) }
     return OperatorContext(
       name: node.label, builder: self, counters: counters(id), initialWatermark: known, times: region.times,
-      register: { region.add($0, of: id) })
+      sides: sides, register: { region.add($0, of: id) })
   }
 
   func addSource<S: Source>(

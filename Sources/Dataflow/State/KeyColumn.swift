@@ -38,6 +38,13 @@ public struct KeyColumn: ~Copyable {
     arena.removeAll()
   }
 
+  /// Drops the keys from `count` on; the memory of long ones stays taken until the column is emptied.
+  @inlinable
+  public mutating func truncate(to count: Int) {
+    precondition(count >= 0 && count <= used, "truncate beyond the keys held")
+    used = count
+  }
+
   /// Makes room for `extra` more keys.
   @inlinable
   public mutating func reserve(_ extra: Int) {
