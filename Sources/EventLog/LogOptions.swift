@@ -41,6 +41,9 @@ public struct LogOptions: Sendable {
   /// How many sealed segments stay open, over all topics, when nobody reads them; each takes about 160 KB.
   /// Beside them one live segment per opened topic is open, and what readers are in the middle of.
   public var maximumOpenSegments: Int
+  /// The most memory that compactions take to know each key's latest offset, in bytes: 24 for a key and its own size,
+  /// up to half as much again for free places. With more keys than that a compaction goes over the log several times.
+  public var compactionBytes: Int
   /// How often readers in another process than the writer's look for new records.
   public var pollInterval: Duration
   public var damage: DamagePolicy
@@ -52,12 +55,14 @@ public struct LogOptions: Sendable {
   package var fault: (@Sendable () throws -> Void)?
   /// What runs delays; nil for a thread of the log's own.
   package var timer: (any DelayScheduler)?
+  /// Called at each step of compactions, on their thread; what it throws ends them. For tests.
+  package var onCompactionStep: (@Sendable (CompactionStep) throws -> Void)?
 
   public init(
     access: Access = .readWrite, maximumPendingBytes: Int = 64 << 20, batchBytes: Int = 128 << 10,
     commitBytes: Int = 1 << 20, linger: Duration = .zero, flushDelay: Duration = .milliseconds(10),
     maximumProducers: Int = 1_000_000, producerExpiry: Duration = .seconds(7 * 86_400), maximumOpenSegments: Int = 64,
-    pollInterval: Duration = .milliseconds(10),
+    compactionBytes: Int = 64 << 20, pollInterval: Duration = .milliseconds(10),
     damage: DamagePolicy = .refuse, clock: @escaping @Sendable () -> Timestamp = LogOptions.systemTime
   ) {
     self.access = access
@@ -69,6 +74,7 @@ public struct LogOptions: Sendable {
     self.maximumProducers = maximumProducers
     self.producerExpiry = producerExpiry
     self.maximumOpenSegments = maximumOpenSegments
+    self.compactionBytes = compactionBytes
     self.pollInterval = pollInterval
     self.damage = damage
     self.clock = clock
@@ -101,6 +107,8 @@ public struct LogOptions: Sendable {
     try check(maximumProducers >= 1, "maximumProducers is at least 1, not \(maximumProducers)")
     try check(producerExpiry >= .zero, "producerExpiry is not negative")
     try check(maximumOpenSegments >= 1, "maximumOpenSegments is at least 1, not \(maximumOpenSegments)")
+    try check(
+      (4096...(2 << 30)).contains(compactionBytes), "compactionBytes is 4 KiB to 2 GiB, not \(compactionBytes)")
     try check(pollInterval > .zero, "pollInterval is positive")
   }
 }

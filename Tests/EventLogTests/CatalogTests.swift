@@ -34,6 +34,13 @@ import Testing
     entry.maximumTimestamps = [.min, 0, .max]
     entry.nextSequence = 80
     entry.bytes = 4096
+    entry.records = 7
+    entry.batches = 3
+    entry.isCompacted = true
+    entry.oldestTombstones = 11
+    #expect(try roundTrip() == entry)
+    entry.isCompacted = false
+    entry.isJoined = true
     #expect(try roundTrip() == entry)
   }
 

@@ -10,16 +10,19 @@ import Synchronization
 final class TopicWriter: @unchecked Sendable {
   let state: TopicState
   let queue: AppendQueue
-  private let core: LogCore
+  let core: LogCore
   private let starter = Starter()
   /// The writer's thread, 0 before its first job.
   private let ownThread = Atomic<UInt>(0)
   private let thread = Mutex<PinnedThread?>(nil)
   private var file: SegmentFile
-  private var segments: [SegmentRecord]
+  var segments: [SegmentRecord]
   private var tail: SegmentTail
   private var producers: ProducerTable
   private var removedSegments = 0
+  /// The highest segment number given so far; some are used up in the catalogue later, or never.
+  private var lastNumber: UInt64 = 0
+  let compactions: CompactionThread
   private var gathering = CommitGathering()
   private let compressor = BatchCompressor()
 
@@ -30,6 +33,7 @@ final class TopicWriter: @unchecked Sendable {
     self.segments = segments
     self.tail = tail
     self.producers = producers
+    compactions = CompactionThread(topic: state.name)
     let start = starter
     let options = state.core.options
     queue = AppendQueue(
@@ -88,6 +92,7 @@ final class TopicWriter: @unchecked Sendable {
     }
     starter.writer.withLock { $0 = nil }
     state.end(reason)
+    compactions.stop(waiting: OwnThread.current != ownThread.load(ordering: .relaxed))
   }
 
   private func cycle() {
@@ -198,30 +203,25 @@ final class TopicWriter: @unchecked Sendable {
   /// seals the old one. A crash before that leaves an orphan; after it, a finished roll.
   private func roll(_ now: Timestamp) throws {
     guard var sealed = segments.last else { return }
-    let number = try core.catalog.nextSegment()
+    let number = try nextNumber()
     let next = SegmentRecord(
       topic: state.id, number: number, createdAt: tail.stamp(now), firstSequence: tail.nextSequence,
       starts: tail.nextOffsets)
     let path = state.path(of: number)
     let created = try SegmentFile.create(
       path, next, producers: producers, topic: state.name, mapBytes: state.mapBytes)
-    sealed.isSealed = true
-    sealed.nextSequence = tail.nextSequence
-    sealed.bytes = file.environment.usage.bytesUsed
-    sealed.ends = tail.nextOffsets
-    sealed.maximumTimestamps = tail.maximumTimestamps
-    if let first = tail.firstAppendAt { sealed.firstAppendAt = Timestamp(microseconds: first) }
-    if let last = tail.lastAppendAt { sealed.lastAppendAt = Timestamp(microseconds: last) }
+    sealed.seal(tail, bytes: file.environment.usage.bytesUsed)
     do {
       try LogFiles.syncDirectory(state.directory)
       let old = sealed
       try core.catalog.write("rolling a segment failed") { transaction in
-        _ = try core.catalog.allot("segment", in: transaction)
+        try core.catalog.use(segment: number, in: transaction)
         try core.catalog.put(old, in: transaction)
         try core.catalog.put(next, in: transaction)
       }
     } catch {
-      try? LogFiles.removeSegment(path)
+      // After an input/output error the catalogue may name it; what it does not name is removed at the next open.
+      if !error.isOutcomeUnknown { try? LogFiles.removeSegment(path) }
       throw error
     }
     segments[segments.count - 1] = sealed
@@ -232,6 +232,15 @@ final class TopicWriter: @unchecked Sendable {
     // The roll is done; `maintain` tries again and reports.
     try? removeExpired(now)
   }
+
+  /// A number for a new segment, not given before.
+  func nextNumber() throws(EventLogError) -> UInt64 {
+    lastNumber = max(lastNumber + 1, try core.catalog.nextSegment())
+    return lastNumber
+  }
+
+  /// Publishes changed segments.
+  func publishSegments() { state.publish(segments: segments, live: file) }
 
   /// Seals the live segment if it is due, and removes what retention no longer keeps; returns how many segments went.
   func maintain(_ now: Timestamp) throws -> Int {
@@ -256,7 +265,6 @@ final class TopicWriter: @unchecked Sendable {
   /// Removes whole sealed segments from the oldest on. First the catalogue forgets them, then the files go: readers in
   /// the middle of one keep its pages until they let go.
   private func removeExpired(_ now: Timestamp) throws {
-    if core.retentionHolds.load(ordering: .acquiring) > 0 { return }
     let options = state.options
     var total = file.environment.usage.bytesUsed + segments.reduce(0) { $0 + ($1.isSealed ? $1.bytes : 0) }
     var expired: [SegmentRecord] = []
@@ -268,12 +276,15 @@ final class TopicWriter: @unchecked Sendable {
     }
     if expired.isEmpty { return }
     let gone = expired
-    try core.catalog.write("removing old segments failed") { transaction in
-      for segment in gone { try core.catalog.remove(segment, in: transaction) }
+    let isRemoved = try core.changingSegments { () throws(EventLogError) in
+      try core.catalog.write("removing old segments failed") { transaction in
+        for segment in gone { try core.catalog.remove(segment, in: transaction) }
+      }
     }
+    if !isRemoved { return }
     segments.removeFirst(expired.count)
     removedSegments += expired.count
-    state.publish(segments: segments, live: file)
+    publishSegments()
     for segment in expired {
       let path = state.path(of: segment.number)
       core.pool.forget(path)

@@ -92,6 +92,12 @@ struct Catalog: Sendable {
     return next
   }
 
+  /// Uses up the segment number `number`.
+  func use(segment number: UInt64, in transaction: borrowing WriteTransaction) throws {
+    let next = try setting("next segment", in: transaction) ?? 1
+    if next <= number { try set("next segment", number + 1, in: transaction) }
+  }
+
   /// The numbers that `allot` will give next.
   func nextSegment() throws(EventLogError) -> UInt64 { try next("segment") }
   func nextTopic() throws(EventLogError) -> UInt64 { try next("topic") }
@@ -144,7 +150,7 @@ struct Catalog: Sendable {
             isThere = try cursor.next()
           }
         }
-        return (named, found)
+        return (named, found.mapValues { $0.inOrder() })
       }
     } catch {
       throw EventLogError(wrapping: error, "reading the log's catalogue failed")
@@ -172,10 +178,17 @@ struct Catalog: Sendable {
             isInside = try cursor.next()
           }
         }
-        return found
+        return found.inOrder()
       }
     } catch {
       throw EventLogError(wrapping: error, "reading the log's catalogue failed", topic: name)
     }
+  }
+}
+
+extension [SegmentRecord] {
+  /// Oldest first. A number does not tell: a segment that replaced others has a later one.
+  fileprivate func inOrder() -> [SegmentRecord] {
+    sorted { ($0.firstSequence, $0.number) < ($1.firstSequence, $1.number) }
   }
 }

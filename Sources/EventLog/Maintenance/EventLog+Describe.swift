@@ -18,6 +18,10 @@ public struct TopicDescription: Sendable, Hashable {
     public var path: String
     /// Every partition's first offset in it.
     public var startOffsets: [Int64]
+    /// Records in it; nil for the live one.
+    public var records: Int64?
+    /// Whether it has been compacted: no record in it is older than another of its key, up to the segment's end.
+    public var isCompacted: Bool
   }
 
   public var name: String
@@ -26,8 +30,12 @@ public struct TopicDescription: Sendable, Hashable {
   public var partitions: [Partition]
   public var segments: [Segment]
 
-  /// Records that can be read.
-  public var records: Int64 { partitions.reduce(0) { $0 + $1.endOffset - $1.startOffset } }
+  /// Records that can be read: fewer than offsets where compaction removed some.
+  public var records: Int64 {
+    let sealed = segments.reduce(0) { $0 + ($1.records ?? 0) }
+    guard let live = segments.last, !live.isSealed else { return sealed }
+    return zip(live.startOffsets, partitions).reduce(sealed) { $0 + max(0, $1.1.endOffset - $1.0) }
+  }
   /// Bytes on disk.
   public var bytes: Int { segments.reduce(0) { $0 + ($1.bytes ?? 0) } }
 }
@@ -56,7 +64,8 @@ extension LogTopic {
         let path = state.path(of: segment.number)
         return TopicDescription.Segment(
           number: segment.number, isSealed: segment.isSealed, createdAt: segment.createdAt,
-          bytes: LogFiles.size(path), path: path, startOffsets: segment.starts)
+          bytes: LogFiles.size(path), path: path, startOffsets: segment.starts,
+          records: segment.isSealed ? segment.records : nil, isCompacted: segment.isCompacted)
       })
   }
 }

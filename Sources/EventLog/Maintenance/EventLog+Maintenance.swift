@@ -16,6 +16,7 @@ extension EventLog {
       removed += try await withCheckedThrowingContinuation { continuation in
         writer.run(.task(continuation)) { try $0.maintain($0.state.core.options.clock()) }
       }
+      try writer.compactIfDue(core.options.clock())
     }
     return removed
   }
@@ -30,16 +31,13 @@ extension EventLog {
       let done = BlockingResult<Int>()
       writer.run(.thread(done)) { try $0.maintain($0.state.core.options.clock()) }
       removed += try done.wait()
+      try writer.compactIfDue(core.options.clock())
     }
     return removed
   }
 
-  /// Keeps every segment while `body` runs: retention removes nothing.
-  public func holdingRetention<R>(_ body: () throws -> R) rethrows -> R {
-    core.retentionHolds.add(1, ordering: .acquiringAndReleasing)
-    defer { core.retentionHolds.subtract(1, ordering: .acquiringAndReleasing) }
-    return try body()
-  }
+  /// Keeps every segment while `body` runs: retention removes and compaction replaces nothing.
+  public func holdingRetention<R>(_ body: () throws -> R) rethrows -> R { try core.holdingSegments(body) }
 
   /// Copies the log, while it is in use, into the new directory `target`, synced: everything durable when it begins.
   ///

@@ -20,6 +20,10 @@ extension EventLog {
   /// Blocks for as long as reading the log takes. `progress` gets what was found so far, after each segment.
   public func verify(progress: (LogVerification) -> Void = { _ in }) throws -> LogVerification {
     try requireOpen()
+    return try core.holdingSegments { try verifyHeld(progress) }
+  }
+
+  private func verifyHeld(_ progress: (LogVerification) -> Void) throws -> LogVerification {
     var found = LogVerification()
     let (topics, segments) = try core.catalog.load()
     for (name, topic) in topics.sorted(by: { $0.key < $1.key }) {

@@ -7,7 +7,19 @@ struct TimeLookup {
   let timestamp: Int64
 
   func run() throws -> Int64? {
-    let snapshot = try state.snapshot()
+    while true {
+      let snapshot = try state.snapshot()
+      do {
+        return try find(in: snapshot)
+      } catch let error as EventLogError where error.code == .missingSegment || error.code == .offsetOutOfRange {
+        // A segment was removed or replaced meanwhile; if none was, it is really missing.
+        let segments = try state.snapshot().segments.map(\.number)
+        if segments == snapshot.segments.map(\.number) { throw error }
+      }
+    }
+  }
+
+  private func find(in snapshot: TopicState.Snapshot) throws -> Int64? {
     let start = snapshot.start(partition)
     for segment in snapshot.segments {
       let end = segment.isSealed ? segment.ends[partition] : snapshot.ends[partition]

@@ -12,6 +12,8 @@ final class SegmentPool: Sendable {
 
   private struct State {
     var files: [String: Entry] = [:]
+    /// Of segments that were removed lately: whoever opened one just before does not put it here any more.
+    var removed: [String] = []
     var uses: UInt64 = 0
   }
 
@@ -33,6 +35,7 @@ final class SegmentPool: Sendable {
     // Opened outside the lock: a second opener gets the same environment from the registry.
     let opened = try open()
     let evicted = state.withLock { state -> [SegmentFile] in
+      if state.removed.contains(path) { return [] }
       state.uses += 1
       state.files[path] = Entry(file: opened, usedAt: state.uses)
       var evicted: [SegmentFile] = []
@@ -49,7 +52,11 @@ final class SegmentPool: Sendable {
 
   /// Lets go of a segment that is being removed.
   func forget(_ path: String) {
-    let file = state.withLock { $0.files.removeValue(forKey: path) }
+    let file = state.withLock { state in
+      state.removed.append(path)
+      if state.removed.count > 64 { state.removed.removeFirst() }
+      return state.files.removeValue(forKey: path)
+    }
     withExtendedLifetime(file) {}
   }
 

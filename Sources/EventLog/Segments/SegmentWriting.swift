@@ -71,19 +71,27 @@ extension SegmentFile {
     unsafe batch.pointer.pointee.write(header)
     let stored = unsafe batch.pointer.pointee.stored
     let key = BatchKey(sequence: tail.nextSequence, partition: partition, offset: first)
+    try unsafe put(key, header, stored, &tail, in: transaction)
+  }
+
+  /// Puts one batch, whole with its header, and its entry in the index if it gets one.
+  func put(
+    _ key: BatchKey, _ header: BatchHeader, _ stored: UnsafeRawBufferPointer, _ tail: inout SegmentTail,
+    in transaction: borrowing WriteTransaction
+  ) throws {
     unsafe try key.withBytes { bytes in
       let place = unsafe try transaction.reserve(batches, key: bytes, count: stored.count, .append)
       unsafe place.copyMemory(from: stored)
     }
-    if tail.needsIndexEntry(partition) {
+    if tail.needsIndexEntry(key.partition) {
       let entry = IndexEntry(
-        partition: partition, offset: first, sequence: tail.nextSequence,
-        maximumTimestampBefore: tail.maximumTimestamps[partition])
+        partition: key.partition, offset: key.offset, sequence: key.sequence,
+        maximumTimestampBefore: tail.maximumTimestamps[key.partition])
       try unsafe entry.key.withUnsafeBytes { key in
         try unsafe entry.value.withUnsafeBytes { unsafe try transaction.put(index, key: key, value: $0) }
       }
-      tail.bytesSinceIndex[partition] = 0
-      tail.indexedAt[partition] = tail.nextSequence
+      tail.bytesSinceIndex[key.partition] = 0
+      tail.indexedAt[key.partition] = key.sequence
     }
     tail.add(key, header, bytes: stored.count)
   }

@@ -13,8 +13,10 @@ final class LogCore: Sendable {
   let timer: any DelayScheduler
   /// The consumer groups with members here.
   let groups = GroupRegistry()
-  /// Held for retention to pause: while it is not 0 nothing is removed.
-  let retentionHolds = Atomic<Int>(0)
+  /// How many hold retention and compaction off: while it is not 0 no segment is removed or replaced.
+  private let holds = Mutex(0)
+  /// Passed through by one compaction at a time, whatever the topic: it bounds their memory.
+  let compactionGate = Semaphore(value: 1)
   private let lockDescriptor: Int32
   private let readerThread = Mutex<PinnedThread?>(nil)
   private let isClosed = Atomic<Bool>(false)
@@ -79,6 +81,29 @@ final class LogCore: Sendable {
       }
     }
   }
+
+  /// Runs `change`, which removes segments from the catalogue, and returns true; false if that is held off.
+  func changingSegments(_ change: () throws(EventLogError) -> Void) throws(EventLogError) -> Bool {
+    let result = holds.withLock { holds -> Result<Bool, EventLogError> in
+      if holds > 0 { return .success(false) }
+      do throws(EventLogError) {
+        try change()
+        return .success(true)
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+
+  /// Keeps every segment in the catalogue and its file while `body` runs.
+  func holdingSegments<R>(_ body: () throws -> R) rethrows -> R {
+    holds.withLock { $0 += 1 }
+    defer { holds.withLock { $0 -= 1 } }
+    return try body()
+  }
+
+  var isEnded: Bool { isClosed.load(ordering: .acquiring) }
 
   func close() {
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }

@@ -201,12 +201,19 @@ final class TopicState: Sendable {
     }
     let (endSequence, ends) = (tail.nextSequence, tail.nextOffsets)
     let segments = snapshot.segments
+    var gone: [UInt64] = []
     notify { state in
       // Another thread may have looked later than we did.
       guard state.seenCatalog <= catalogTransaction, state.snapshot.endSequence <= endSequence else { return }
+      if isStale {
+        let kept = Set(segments.map(\.number))
+        gone = state.snapshot.segments.map(\.number).filter { !kept.contains($0) }
+      }
       state.snapshot = Snapshot(segments: segments, ends: ends, endSequence: endSequence)
       state.seenCatalog = catalogTransaction
       state.seenLive = liveTransaction
     }
+    // Their space is given back when the last one lets go.
+    for number in gone { core.pool.forget(path(of: number)) }
   }
 }
