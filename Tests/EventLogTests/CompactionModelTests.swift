@@ -29,7 +29,7 @@ import Testing
       partitions = [1, 2, 5][Int.random(in: 0..<3, using: &random)]
       keys = [3, 40, 1000][Int.random(in: 0..<3, using: &random)]
       model = CompactionModel(partitions: partitions)
-      let bytes = [4096, 100_000, 64 << 20][Int.random(in: 0..<3, using: &random)]
+      let bytes = [12_000, 100_000, 64 << 20][Int.random(in: 0..<3, using: &random)]
       options = LogOptions(
         batchBytes: [1024, 20_000][Int.random(in: 0..<2, using: &random)], maximumOpenSegments: 2,
         compactionBytes: bytes, clock: clock.read)
@@ -118,17 +118,23 @@ import Testing
     try run.append()
     let before = run.model
     run.model.compact(now: run.clock.now, delay: CompactionModelTests.delay)
-    let images = Mutex<[(CompactionStep, TemporaryDirectory)]>([])
+    // Of each step the first times, and some of the others: there may be hundreds.
+    let images = Mutex<(taken: [(CompactionStep, TemporaryDirectory)], chance: SeededGenerator)>(([], run.random))
     let directory = run.directory
     var options = run.options
     options.onCompactionStep = { step in
+      let isTaken = images.withLock { images in
+        let chance = Int.random(in: 0..<40, using: &images.chance)
+        return images.taken.count { $0.0 == step } < 2 || (chance == 0 && images.taken.count < 30)
+      }
+      if !isTaken { return }
       let image = directory.copy()
-      images.withLock { $0.append((step, image)) }
+      images.withLock { $0.taken.append((step, image)) }
     }
     try run.reopen(options)
     try run.topic.compactBlocking()
     try run.model.check(run.topic, run.place)
-    let found = images.withLock { $0 }
+    let found = images.withLock { $0.taken }
     #expect(Set(found.map(\.0)).count == CompactionStep.allCases.count, "\(run.place)")
     for (number, (step, image)) in found.enumerated() {
       let place = "\(run.place), image \(number) at \(step)"
