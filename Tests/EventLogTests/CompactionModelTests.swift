@@ -85,7 +85,9 @@ import Testing
       try run.model.check(run.topic, "\(run.place), step \(step)")
       let removed = zip(before.partitions, run.model.partitions).reduce(0) { $0 + $1.0.count - $1.1.count }
       #expect(result.recordsRemoved == Int64(removed), "\(run.place)")
-      #expect(result.tombstonesRemoved == Int64(expired), "\(run.place)")
+      // In several passes a tombstone may go by its age that in one would have been followed by another record.
+      #expect(
+        result.passes > 1 ? result.tombstonesRemoved >= expired : result.tombstonesRemoved == expired, "\(run.place)")
       try checkTimes(run)
       if step == 2 { try run.reopen() }
     }

@@ -348,10 +348,12 @@ final class AppendQueue: Sendable {
     }
   }
 
-  /// Gives back batches that were written or have failed: their memory is used again.
-  func finished(_ batches: [BatchHandle], bytes: Int) {
+  /// Takes off what was written or has failed.
+  func release(_ bytes: Int) { state.withLock { $0.bytes -= bytes } }
+
+  /// Gives back batches that were written or have failed: their memory is used again, and there may be room.
+  func finished(_ batches: [BatchHandle]) {
     let waiters = state.withLock { state -> [(id: UInt64, waiter: AnyWaiter<Void>)] in
-      state.bytes -= bytes
       for batch in batches {
         keep(batch, &state)
       }

@@ -88,7 +88,7 @@ final class TopicWriter: @unchecked Sendable {
     // What was accepted in the last moment, when the thread took nothing any more.
     while let batches = queue.take(upTo: .max) {
       for batch in batches { finish(batch, .failure(reason)) }
-      queue.finished(batches, bytes: 0)
+      queue.finished(batches)
     }
     starter.writer.withLock { $0 = nil }
     state.end(reason)
@@ -108,8 +108,10 @@ final class TopicWriter: @unchecked Sendable {
       }
       let outcomes = commit(batches)
       let arrived = queue.arrivals.load(ordering: .relaxed)
+      // First, so that who is told of the commit finds room.
+      queue.release(bytes)
       for (batch, outcome) in zip(batches, outcomes) { finish(batch, outcome) }
-      queue.finished(batches, bytes: bytes)
+      queue.finished(batches)
       gathering.wait(for: waiters, after: arrived, queue.arrivals)
     }
   }

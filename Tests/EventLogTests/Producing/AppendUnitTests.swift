@@ -155,7 +155,8 @@ import Testing
       }
     }
     #expect(open?.left ?? 0 == 0, "\(place)")
-    queue.finished(batches, bytes: size)
+    queue.release(size)
+    queue.finished(batches)
     return true
   }
 }
