@@ -63,6 +63,9 @@ extension LogTopic {
       log, writer, recordsPerBatch: recordsPerBatch, bytesPerBatch: bytesPerBatch)
   }
 
+  /// Suspends until there may be room again after `enqueue` returned false, or throws when the task is cancelled.
+  package func waitForRoom() async throws { try await waitForRoom(requireWriter()) }
+
   /// Suspends until there may be room again, or throws when the task is cancelled.
   func waitForRoom(_ writer: TopicWriter) async throws {
     let queue = writer.queue

@@ -36,20 +36,40 @@ extension Topic {
     return try await log.append(key: record.key, value: record.value, timestamp: record.timestamp)
   }
 
-  /// Appends `events` in their order per partition and returns their positions when all are durable.
+  /// Appends `events` as a whole, in their order per partition, and returns their positions when all are durable.
   ///
-  /// Not one transaction: when it throws for want of room, say, the first of them may be in the log.
+  /// All or nothing, over all partitions: when it throws, none of them is in the log, and no reader ever sees some
+  /// without the others. At most 32 MiB, see `LogTopic.append(contentsOf:)`.
   @discardableResult
   public func append(contentsOf events: [Event]) async throws -> [LogPosition] {
     try await log.append(contentsOf: try events.map(encoded))
   }
 
-  /// Takes `event` to be written later: durable once a `flush` that begins afterwards returns.
+  /// Appends `event` if its partition ends at `offset`: nothing came in since the caller read up to there.
   ///
-  /// Suspends only while the log's bound of waiting bytes is reached.
+  /// - Throws: `EventLogError.unexpectedOffset` with the `actualOffset`, and nothing is written; else as `append`.
+  @discardableResult
+  public func append(_ event: Event, expecting offset: Int64) async throws -> LogPosition {
+    let record = try encoded(event)
+    return try await log.append(
+      key: record.key, value: record.value, timestamp: record.timestamp, expecting: offset)
+  }
+
+  /// Appends `events` as a whole, all to one partition, if that ends at `offset`.
+  ///
+  /// - Throws: `EventLogError.unexpectedOffset`, as above; `invalidPartition` if their keys belong to several partitions.
+  @discardableResult
+  public func append(contentsOf events: [Event], expecting offset: Int64) async throws -> [LogPosition] {
+    try await log.append(contentsOf: try events.map(encoded), expecting: offset)
+  }
+
+  /// Takes `event` to be written later: durable once a `flush` that begins afterwards returns, and without one it is
+  /// written by itself after `LogOptions.flushDelay`.
+  ///
+  /// Suspends only while the log's bound of waiting bytes is reached. What could not be written is told by a flush.
   public func enqueue(_ event: Event) async throws {
     let record = try encoded(event)
-    while try !offer(record) { try await log.flush() }
+    while try !offer(record) { try await log.waitForRoom() }
   }
 
   private func offer(_ record: NewRecord) throws -> Bool {
@@ -61,6 +81,8 @@ extension Topic {
   }
 
   /// Returns when everything enqueued before is durable.
+  ///
+  /// - Throws: `EventLogError.storage` if some of what was enqueued since the last flush could not be written.
   public func flush() async throws { try await log.flush() }
 
   /// As `append(contentsOf:)`, for plain threads: blocks until durable.
