@@ -11,6 +11,12 @@ final class Console {
     var description: String { "standard output cannot be written: \(reason)" }
   }
 
+  /// Standard input cannot be read.
+  struct InputFailed: Error, CustomStringConvertible {
+    var reason: String
+    var description: String { "standard input cannot be read: \(reason)" }
+  }
+
   private static let bufferBytes = 64 << 10
 
   /// Whether a person watches standard error, so that progress is shown.
@@ -23,6 +29,12 @@ final class Console {
   let time: () -> Int64
   /// Asked between two looks of a command that waits: whether it shall end.
   let isStopped: () -> Bool
+  /// The next bytes of standard input, waiting for some; none at its end, or when the command is interrupted.
+  let input: () throws -> [UInt8]
+  /// Whether `input` would not have to wait.
+  let isInputReady: () -> Bool
+  /// From now on an interrupt is a wish to end in good order: `isStopped` tells.
+  let catchInterrupts: () -> Void
   private let writeOutput: ([UInt8]) throws -> Void
   private let writeError: (String) -> Void
   private var buffer: [UInt8] = []
@@ -30,6 +42,8 @@ final class Console {
   init(
     isErrorTerminal: Bool = false, width: Int? = nil, now: @escaping () -> Int = { 0 },
     time: @escaping () -> Int64 = { 0 }, isStopped: @escaping () -> Bool = { false },
+    input: @escaping () throws -> [UInt8] = { [] }, isInputReady: @escaping () -> Bool = { true },
+    catchInterrupts: @escaping () -> Void = {},
     output: @escaping ([UInt8]) throws -> Void, error: @escaping (String) -> Void
   ) {
     self.isErrorTerminal = isErrorTerminal
@@ -37,6 +51,9 @@ final class Console {
     self.now = now
     self.time = time
     self.isStopped = isStopped
+    self.input = input
+    self.isInputReady = isInputReady
+    self.catchInterrupts = catchInterrupts
     writeOutput = output
     writeError = error
   }
@@ -70,6 +87,8 @@ extension Console {
     Console(
       isErrorTerminal: Terminal.isTerminal(STDERR_FILENO), width: Terminal.width,
       now: { milliseconds(CLOCK_MONOTONIC) }, time: { microseconds(CLOCK_REALTIME) },
+      isStopped: { Interrupts.hasCome }, input: { try read() }, isInputReady: { isReady(STDIN_FILENO) },
+      catchInterrupts: { Interrupts.catchNext() },
       output: { try write($0) }, error: { text in try? write(Array(text.utf8), to: STDERR_FILENO) })
   }
 
@@ -87,6 +106,25 @@ extension Console {
         throw OutputFailed(reason: unsafe String(cString: strerror(errno)))
       }
     }
+  }
+
+  private static func read() throws -> [UInt8] {
+    while true {
+      if Interrupts.hasCome { return [] }
+      var failure: Int32 = 0
+      let bytes = unsafe [UInt8](unsafeUninitializedCapacity: bufferBytes) { buffer, count in
+        let read = unsafe Glibc.read(STDIN_FILENO, buffer.baseAddress, bufferBytes)
+        failure = read < 0 ? errno : 0
+        count = max(0, read)
+      }
+      if failure == 0 { return bytes }
+      if failure != EINTR { throw InputFailed(reason: unsafe String(cString: strerror(failure))) }
+    }
+  }
+
+  private static func isReady(_ descriptor: Int32) -> Bool {
+    var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return unsafe poll(&wanted, 1, 0) > 0
   }
 
   private static func milliseconds(_ clock: clockid_t) -> Int { Int(microseconds(clock) / 1000) }

@@ -30,14 +30,22 @@ struct MillraceCommand {
     case .version: try console.line("millrace \(Self.version)")
     case .inspect(let store, let format):
       return try InspectCommand(console: console).run(try open(store), format)
-    case .tail(let store, let topic, let options, let format):
-      return try TailCommand(console: console, options: options, format: format).run(try open(store), topic)
+    case .tail(let path, let topic, let options, let format):
+      let place = try LogPlace.open(path, .reading)
+      return try TailCommand(console: console, options: options, format: format).run(place, topic)
     case .query(let store, let view, let options, let format):
       return try QueryCommand(console: console, options: options, format: format).run(try open(store), view)
     case .verify(let store, let format):
       return try VerifyCommand(console: console).run(store, format) { try open(store) }
     case .backup(let store, let target):
       return try BackupCommand(console: console).run(try open(store), target)
+    case .topics(let path, let action, let format):
+      return try TopicsCommand(console: console, format: format).run(path, action)
+    case .append(let path, let topic, let options, let format):
+      let place = try LogPlace.open(path, .writing)
+      return try AppendCommand(console: console, options: options, format: format).run(place, topic)
+    case .export(let path, let topic, let options):
+      return try ExportCommand(console: console, options: options).run(try LogPlace.open(path, .reading), topic)
     }
     return ExitCode.success
   }
@@ -58,6 +66,7 @@ struct MillraceCommand {
 enum ErrorText {
   static func of(_ error: any Error) -> String {
     switch error {
+    case let error as WriterBusy: "\(error)"
     case let error as StoreError: "\(error.path): \(error.detail)\(error.cause.map { " (\($0))" } ?? "")"
     default: "\(error)"
     }

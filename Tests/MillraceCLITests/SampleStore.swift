@@ -106,10 +106,13 @@ struct CommandRun {
 
   var lines: [String] { output.split(separator: "\n").map(String.init) }
 
+  /// `input` comes in chunks of `chunk` bytes. Unless told otherwise a command that follows ends at its first pause, and
+  /// one that reads is not interrupted.
   init(
     _ arguments: String..., isErrorTerminal: Bool = false, width: Int? = nil,
-    isStopped: @escaping () -> Bool = { true }, output limit: Int = .max
+    isStopped: (() -> Bool)? = nil, output limit: Int = .max, input: [UInt8] = [], chunk: Int = 1 << 16
   ) {
+    var input = input[...]
     var output: [UInt8] = []
     var errors = ""
     var time = 0
@@ -118,7 +121,11 @@ struct CommandRun {
       now: {
         time += 200
         return time
-      }, time: { 1_700_000_100_000_000 }, isStopped: isStopped,
+      }, time: { 1_700_000_100_000_000 }, isStopped: isStopped ?? { arguments.first != "append" },
+      input: {
+        defer { input = input.dropFirst(chunk) }
+        return Array(input.prefix(chunk))
+      },
       output: { bytes in
         if output.count >= limit { throw Console.OutputClosed() }
         output += bytes

@@ -7,7 +7,7 @@ public import Records
 public struct UntypedTopic {
   public let log: LogTopic
   private let store: Store
-  private var schemas: [Schema]
+  var schemas: [Schema]
 
   init(_ store: Store, _ log: LogTopic) throws {
     self.store = store

@@ -11,7 +11,10 @@ struct ArgumentReader {
   /// The splitter has made sure that there is one.
   func operand(_ index: Int) -> String { arguments.operands[index] }
 
-  func value(_ option: String) -> String? { arguments.options[option] }
+  func value(_ option: String) -> String? { arguments.options[option]?.first }
+
+  /// The values of an option that may be repeated.
+  func values(_ option: String) -> [String] { arguments.options[option] ?? [] }
 
   func has(_ option: String) -> Bool { arguments.options[option] != nil }
 
@@ -22,24 +25,6 @@ struct ArgumentReader {
     case (false, true): .csv
     case (false, false): .table
     }
-  }
-
-  func tailOptions() throws(UsageError) -> TailOptions {
-    var options = TailOptions()
-    options.partition = try integer("partition", atLeast: 0).map { Int($0) }
-    options.limit = try integer("limit", atLeast: 1).map { Int($0) }
-    options.isFollowing = has("follow")
-    switch value("from") {
-    case nil: break
-    case "earliest", "beginning": options.start = .earliest
-    case "latest", "end": options.start = .latest
-    case let text?:
-      guard let offset = Int64(text), offset >= 0 else {
-        throw wrong("'--from' takes 'earliest', 'latest' or an offset, not '\(text)'")
-      }
-      options.start = .offset(offset)
-    }
-    return options
   }
 
   func queryOptions() throws(UsageError) -> QueryOptions {
@@ -70,17 +55,17 @@ struct ArgumentReader {
   }
 
   /// The parts of a comma-separated list: none empty, none twice.
-  private func list(_ option: String, _ text: String) throws(UsageError) -> [String] {
+  func list(_ option: String, _ text: String, of noun: String = "column") throws(UsageError) -> [String] {
     let items = text.split(separator: ",", omittingEmptySubsequences: false).map { item in
       String(item.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
     if items.contains("") { throw wrong("'--\(option)' has an empty part in '\(text)'") }
     let names = items.map { $0.split(separator: ":").first ?? "" }
-    if Set(names).count < names.count { throw wrong("'--\(option)' names a column twice in '\(text)'") }
+    if Set(names).count < names.count { throw wrong("'--\(option)' names a \(noun) twice in '\(text)'") }
     return items
   }
 
-  private func integer(_ option: String, atLeast minimum: Int64) throws(UsageError) -> Int64? {
+  func integer(_ option: String, atLeast minimum: Int64) throws(UsageError) -> Int64? {
     guard let text = value(option) else { return nil }
     guard let number = Int64(text), number >= minimum else {
       throw wrong("'--\(option)' takes a whole number of at least \(minimum), not '\(text)'")
@@ -88,5 +73,18 @@ struct ArgumentReader {
     return number
   }
 
-  private func wrong(_ message: String) -> UsageError { UsageError(message: message, command: command) }
+  /// The value of `option` as one of the cases of `type`.
+  func choice<Choice: RawRepresentable<String> & CaseIterable>(
+    _ option: String, _: Choice.Type = Choice.self
+  ) throws(UsageError) -> Choice? {
+    guard let text = value(option) else { return nil }
+    if let choice = Choice(rawValue: text) { return choice }
+    let names = Choice.allCases.map(\.rawValue)
+    let listed = names.dropLast().map { "'\($0)'" }.joined(separator: ", ")
+    throw wrong(
+      "'--\(option)' takes \(listed) or '\(names.last ?? "")', not '\(text)'\(Suggestion.text(for: text, among: names))"
+    )
+  }
+
+  func wrong(_ message: String) -> UsageError { UsageError(message: message, command: command) }
 }

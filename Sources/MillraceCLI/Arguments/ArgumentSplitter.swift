@@ -1,8 +1,8 @@
 /// Command line arguments taken apart by a command's specification.
 struct SplitArguments: Equatable {
   var operands: [String] = []
-  /// By option name; a switch has an empty value.
-  var options: [String: String] = [:]
+  /// By option name, the values in their order; a switch has an empty one.
+  var options: [String: [String]] = [:]
 
   /// Takes `arguments` apart: `--name value`, `--name=value`, switches, operands in any order; after `--` everything is
   /// an operand.
@@ -24,16 +24,16 @@ struct SplitArguments: Equatable {
         let hint = Suggestion.text(for: parts[0], among: command.options.map { "--\($0.name)" })
         throw wrong("unknown option '\(parts[0])'\(hint)")
       }
-      if options[name] != nil { throw wrong("option '--\(name)' is given twice") }
+      if options[name] != nil, !option.isRepeatable { throw wrong("option '--\(name)' is given twice") }
       guard let valueName = option.value else {
         if parts.count > 1 { throw wrong("option '--\(name)' takes no value") }
-        options[name] = ""
+        options[name] = [""]
         continue
       }
       if parts.count > 1, !parts[1].isEmpty {
-        options[name] = parts[1]
+        options[name, default: []].append(parts[1])
       } else if parts.count == 1, let value = rest.first, !value.isEmpty, !value.hasPrefix("--") {
-        options[name] = value
+        options[name, default: []].append(value)
         rest.removeFirst()
       } else {
         throw wrong("option '--\(name)' needs a value: --\(name) \(valueName)")

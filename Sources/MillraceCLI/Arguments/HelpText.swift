@@ -3,9 +3,9 @@ enum HelpText {
   static let general: String = {
     let commands = CommandSpecification.all.map { ($0.name, $0.summary) }
     return """
-      millrace: look into a Millrace store, check it, and copy it
+      millrace: look into a Millrace store, check it, copy it, and move records in and out
 
-      Usage: millrace COMMAND STORE [...]
+      Usage: millrace COMMAND PATH [...]
 
       Commands:
       \(aligned(commands))
@@ -16,6 +16,17 @@ enum HelpText {
       Exit codes: 0 done, 1 failed or damage found, 64 wrong command line.
       """
   }()
+
+  /// The commands that begin with one word.
+  static func of(family name: String) -> String {
+    """
+    Usage: millrace \(name) COMMAND PATH [...]
+
+    \(aligned(CommandSpecification.family(name).map { ($0.name, $0.summary) }))
+
+    'millrace \(name) COMMAND --help' says more.
+    """
+  }
 
   static func of(_ command: CommandSpecification) -> String {
     let operands = command.operands.map(\.name).joined(separator: " ")

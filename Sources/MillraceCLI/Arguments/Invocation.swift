@@ -4,24 +4,29 @@ enum Invocation: Equatable, Sendable {
   case help(String)
   case version
   case inspect(store: String, OutputFormat)
-  case tail(store: String, topic: String, TailOptions, OutputFormat)
+  case tail(place: String, topic: String, TailOptions, OutputFormat)
   case query(store: String, view: String, QueryOptions, OutputFormat)
   case verify(store: String, OutputFormat)
   case backup(store: String, target: String)
+  case topics(place: String, TopicsAction, OutputFormat)
+  case append(place: String, topic: String, AppendOptions, OutputFormat)
+  case export(place: String, topic: String, ExportOptions)
+}
+
+/// Where in a partition to begin or to end.
+enum RecordPosition: Equatable, Sendable {
+  case earliest
+  case latest
+  case offset(Int64)
+  /// The first record of this time or later, in microseconds since 1970.
+  case time(Int64)
 }
 
 /// Which records `tail` shows.
 struct TailOptions: Equatable, Sendable {
-  enum Start: Equatable, Sendable {
-    /// The last ten records of each partition.
-    case lastTen
-    case earliest
-    case latest
-    case offset(Int64)
-  }
-
   var partition: Int?
-  var start = Start.lastTen
+  /// Nil for the last ten records of each partition.
+  var start: RecordPosition?
   var limit: Int?
   var isFollowing = false
 }

@@ -9,11 +9,13 @@ struct TailCommand {
   let options: TailOptions
   let format: OutputFormat
 
-  func run(_ store: Store, _ name: String) throws -> Int32 {
-    let names = try store.topicNames()
-    guard names.contains(name) else { throw NameError(kind: "topic", name: name, known: names, store: store.path) }
-    var topic = try store.untypedTopic(name)
-    let ranges = try self.ranges(topic.log)
+  func run(_ place: LogPlace, _ name: String) throws -> Int32 {
+    defer { place.close() }
+    var topic = try place.topic(name)
+    let ranges = try RecordRanges(topic: topic.log, command: "tail").ranges(
+      partitions: options.partition.map { [$0] },
+      from: { options.start ?? .offset(max($0.lowerBound, $0.upperBound - Self.lastRecords)) })
+    if options.isFollowing { console.catchInterrupts() }
     let reader = try topic.log.reader(from: ranges.mapValues(\.lowerBound), damage: .skip)
     var shown = 0
     var noted = 0
@@ -46,39 +48,9 @@ struct TailCommand {
     return ranges.allSatisfy { (reader.position($0.key) ?? .max) >= $0.value.upperBound }
   }
 
-  /// Per partition where to begin, and where it ends now.
-  private func ranges(_ topic: LogTopic) throws -> [Int: Range<Int64>] {
-    let offsets = try topic.offsets()
-    if let partition = options.partition, partition >= offsets.count {
-      throw UsageError(
-        message: "topic '\(topic.name)' has the partitions 0 to \(offsets.count - 1), not \(partition)",
-        command: "tail")
-    }
-    var ranges: [Int: Range<Int64>] = [:]
-    for (partition, range) in offsets.enumerated() where options.partition == nil || options.partition == partition {
-      let start: Int64
-      switch options.start {
-      case .lastTen: start = max(range.lowerBound, range.upperBound - Self.lastRecords)
-      case .earliest: start = range.lowerBound
-      case .latest: start = range.upperBound
-      case .offset(let offset):
-        // One offset for several partitions: each begins as near to it as it can.
-        if offsets.count == 1 || options.partition != nil, offset < range.lowerBound || offset > range.upperBound {
-          throw UsageError(
-            message: "offset \(offset) is not in partition \(partition) of '\(topic.name)', which holds "
-              + "\(range.lowerBound) to \(range.upperBound - 1); the next will be \(range.upperBound)",
-            command: "tail")
-        }
-        start = min(max(offset, range.lowerBound), range.upperBound)
-      }
-      ranges[partition] = start..<range.upperBound
-    }
-    return ranges
-  }
-
   // MARK: - Showing
 
-  private func show(_ record: LogRecord, _ partition: Int, _ topic: inout UntypedTopic) throws {
+  private func show(_ record: LogRecord, _ partition: Int, _ topic: inout PlaceTopic) throws {
     let key = unsafe record.hasKey ? OutputValue(textOrBytes: [UInt8](record.key)) : .null
     let value = OutputValue(unsafe topic.value(record.value))
     let headers = record.headers.map { (name: $0.name, value: OutputValue(textOrBytes: $0.value)) }

@@ -30,6 +30,9 @@ enum HumanText {
     return text
   }
 
+  /// "1 record", "1,234 records".
+  static func counted(_ number: Int, _ what: String) -> String { "\(count(number)) \(what)\(number == 1 ? "" : "s")" }
+
   /// "0 ms", "840 ms", "5.2 s", "3 min 20 s", "2 h 5 min", "9 d 3 h".
   static func duration(milliseconds: Int) -> String {
     if milliseconds < 0 {

@@ -1,0 +1,4 @@
+/// `millrace groups …`.
+extension CommandSpecification {
+  static let ofGroups: [CommandSpecification] = []
+}
