@@ -5,10 +5,12 @@ extension LogTopic {
   /// their producer, per partition, and those that are in the log already are dropped.
   ///
   /// The first number of a producer, and of each of its epochs, is 0. Last numbers outlive restarts, rolls and
-  /// retention (see `LogOptions.maximumProducers`). Repeats come with their original positions while these are known. All records go into one batch, wholly or not at all; at most 65,536 of them and 16 MiB.
+  /// retention; only beyond `LogOptions.maximumProducers` those of idle producers are forgotten. Repeats come with their
+  /// original positions while these are known. All records go into one batch, wholly or not at all; at most 65,536 of
+  /// them and 16 MiB, where each counts 24 bytes besides its key, value and headers.
   ///
-  /// - Throws: `sequenceGap` with the number that was due; `fenced` once a newer epoch of this producer has appended;
-  ///   as `append`.
+  /// - Throws: `sequenceGap` with the number that was due; `fenced` once a newer epoch of this producer has appended, or
+  ///   was opened by its name; `tooManyProducers`; as `append`.
   public func appendIdempotent(
     _ records: [NewRecord], partition: Int, producer: ProducerID, sequence: Int64
   ) async throws -> IdempotentResult {
@@ -39,7 +41,8 @@ extension LogTopic {
     _ records: [NewRecord], _ partition: Int, _ producer: ProducerID, _ sequence: Int64
   ) throws(EventLogError) -> BatchHandle {
     try state.check(partition)
-    let bytes = records.reduce(0) { $0 + 16 + ($1.key?.count ?? 0) + $1.value.count }
+    var bytes = 0
+    for record in records { bytes += try check(record) + 24 }
     if records.isEmpty || records.count > OpenBatch.maximumCount || bytes > 16 << 20 || sequence < 0 {
       throw EventLogError(
         .recordTooLarge,
@@ -47,7 +50,6 @@ extension LogTopic {
           + "this one has \(records.count) records, \(bytes) bytes, sequence \(sequence)", topic: name,
         partition: partition)
     }
-    for record in records { try check(record) }
     let batch = BatchHandle.make()
     unsafe batch.pointer.pointee.reset(partition: partition, isStamped: writer?.queue.isStamped ?? false)
     for record in records {
