@@ -10,7 +10,7 @@ import Testing
   struct Refused: Error {}
 
   /// Odd amounts are refused, after the row was changed.
-  private func job(_ shop: Shop, _ policy: ErrorPolicy, output: Topic<Total>? = nil) throws -> Job {
+  private func job(_ shop: Shop, _ policy: ErrorPolicy<Sale>, output: Topic<Total>? = nil) throws -> Job {
     try Job("totals") { flow in
       let rows = flow.from(shop.sales).keyed()
         .fold(into: shop.totals, initial: Total.init(key:), onError: policy) { row, sale in
