@@ -142,6 +142,7 @@ public final class EventLog: Sendable {
         self.core.pool.forget(path)
         try LogFiles.removeSegment(path)
       }
+      try JournalFile(in: self.core.directory + "/" + name).remove()
       try LogFiles.removeDirectory(self.core.directory + "/" + name)
       try LogFiles.syncDirectory(self.core.directory)
     }
@@ -217,9 +218,14 @@ public final class EventLog: Sendable {
       let (tail, producers) = try file.recover(
         live, limit: core.options.maximumProducers, expiry: core.options.producerExpiry.wholeMicroseconds)
       let state = TopicState(name: name, record: record, segments: segments, live: file, tail: tail, core: core)
-      return OpenTopic(
-        state: state,
-        writer: TopicWriter(state: state, file: file, segments: segments, tail: tail, producers: producers))
+      let writer = TopicWriter(state: state, file: file, segments: segments, tail: tail, producers: producers)
+      do {
+        try writer.recoverJournal()
+      } catch {
+        writer.abandon()
+        throw error
+      }
+      return OpenTopic(state: state, writer: writer)
     } catch {
       throw EventLogError(wrapping: error, "finding the end of the log failed", topic: name)
     }

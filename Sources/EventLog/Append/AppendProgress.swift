@@ -17,12 +17,15 @@ final class AppendProgress: Sendable {
   func submit() { state.withLock { $0.submitted += 1 } }
 
   func finish(records: Int, _ failure: EventLogError?) {
+    var failure = failure
+    failure?.message += " (\(records) records that were enqueued are not in the log)"
+    finish(failure)
+  }
+
+  private func finish(_ failure: EventLogError?) {
     let (ready, outcome) = state.withLock { state -> ([AnyWaiter<Void>], EventLogError?) in
       state.finished += 1
-      if var failure {
-        failure.message += " (\(records) records that were enqueued are not in the log)"
-        state.failure = state.failure ?? failure
-      }
+      state.failure = state.failure ?? failure
       let finished = state.finished
       let ready = state.waiters.filter { $0.target <= finished }.map(\.waiter)
       if ready.isEmpty { return ([], nil) }
@@ -32,6 +35,12 @@ final class AppendProgress: Sendable {
     }
     for waiter in ready { waiter.resume(outcome.map { .failure($0) } ?? .success(())) }
   }
+
+  /// Whether anybody waits.
+  var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
+
+  /// Counts a batch that is in the log, or will be, and could not be synced now: `failure` says why.
+  func finishUnsynced(_ failure: EventLogError) { finish(failure) }
 
   /// Resumes `waiter` when everything submitted so far is durable or has failed.
   func wait(_ waiter: AnyWaiter<Void>) {

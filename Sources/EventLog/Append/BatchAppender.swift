@@ -136,6 +136,7 @@ public struct BatchAppender: ~Copyable {
     try submitAll()
     let done = BlockingResult<Void>()
     progress.wait(.thread(done))
+    writer.syncJournal()
     try done.wait()
   }
 
@@ -143,6 +144,10 @@ public struct BatchAppender: ~Copyable {
   public mutating func flush() async throws {
     try submitAll()
     let progress = progress
-    try await withCheckedThrowingContinuation { progress.wait(.task($0)) }
+    let writer = writer
+    try await withCheckedThrowingContinuation { continuation in
+      progress.wait(.task(continuation))
+      writer.syncJournal()
+    }
   }
 }

@@ -15,16 +15,17 @@ final class TopicWriter: @unchecked Sendable {
   /// The writer's thread, 0 before its first job.
   private let ownThread = Atomic<UInt>(0)
   private let thread = Mutex<PinnedThread?>(nil)
-  private var file: SegmentFile
+  var file: SegmentFile
   var segments: [SegmentRecord]
-  private var tail: SegmentTail
-  private var producers: ProducerTable
+  var tail: SegmentTail
+  var producers: ProducerTable
   private var removedSegments = 0
   /// The highest segment number given so far; some are used up in the catalogue later, or never.
   private var lastNumber: UInt64 = 0
   let compactions: CompactionThread
   private var gathering = CommitGathering()
   private let compressor = BatchCompressor()
+  let journal: TopicJournal
 
   init(state: TopicState, file: SegmentFile, segments: [SegmentRecord], tail: SegmentTail, producers: ProducerTable) {
     self.state = state
@@ -34,6 +35,7 @@ final class TopicWriter: @unchecked Sendable {
     self.tail = tail
     self.producers = producers
     compactions = CompactionThread(topic: state.name)
+    journal = TopicJournal(topic: state.id, directory: state.directory)
     let start = starter
     let options = state.core.options
     queue = AppendQueue(
@@ -46,14 +48,18 @@ final class TopicWriter: @unchecked Sendable {
       start: { start.run() })
     queue.isStamped = state.options.timestamps == .append
     start.writer.withLock { $0 = self }
+    state.onAwaited { start.do { $0.scheduleSync() } }
   }
 
   /// The circle between queue and writer; `stop` breaks it. (A weak reference would slow down every use of the writer.)
   private final class Starter: Sendable {
     let writer = Mutex<TopicWriter?>(nil)
-    func run() {
+    func run() { self.do { $0.cycle() } }
+
+    /// Does `body` on the writer's thread, unless the writer was stopped.
+    func `do`(_ body: @escaping @Sendable (TopicWriter) -> Void) {
       guard let writer = writer.withLock({ $0 }) else { return }
-      writer.async { writer.cycle() }
+      writer.async { body(writer) }
     }
   }
 
@@ -75,6 +81,25 @@ final class TopicWriter: @unchecked Sendable {
     if !isTaken { waiter.resume(.failure(EventLogError(.closed, "the log was closed", topic: state.name))) }
   }
 
+  /// Does `body` on the writer's thread in some time; not if the writer is stopped before.
+  func later(nanoseconds: Int, _ body: @escaping @Sendable (TopicWriter) -> Void) {
+    core.timer.after(nanoseconds: nanoseconds) { [starter] in starter.do(body) }
+  }
+
+  /// Resumes `waiter` when everything enqueued so far is synced or has failed.
+  func flush(_ waiter: AnyWaiter<Void>) {
+    queue.flush(waiter)
+    syncJournal()
+  }
+
+  /// Takes what is in the journal into the segment soon.
+  func syncJournal() {
+    if state.hasUnsynced { starter.do { $0.commitJournalNow() } }
+  }
+
+  /// Lets go of a writer that never had anything to do.
+  func abandon() { starter.writer.withLock { $0 = nil } }
+
   /// Writes what was accepted, ends the thread, and lets go of the file.
   func stop(_ reason: EventLogError) {
     queue.close(reason)
@@ -85,6 +110,9 @@ final class TopicWriter: @unchecked Sendable {
     } else {
       thread.withLock { $0 }?.stop()
     }
+    // The thread has ended, or is this one. What cannot be committed now stays in the journal for the next opening.
+    if !journal.isEmpty { try? commitJournal() }
+    if journal.isEmpty { try? journal.remove() }
     // What was accepted in the last moment, when the thread took nothing any more.
     while let batches = queue.take(upTo: .max) {
       for batch in batches { finish(batch, .failure(reason)) }
@@ -95,39 +123,50 @@ final class TopicWriter: @unchecked Sendable {
     compactions.stop(waiting: OwnThread.current != ownThread.load(ordering: .relaxed))
   }
 
+  /// Writes what waits, one commit after another; other jobs have their turn in between.
   private func cycle() {
     ownThread.store(OwnThread.current, ordering: .relaxed)
-    let most = min(core.options.commitBytes * 2, LogOptions.maximumCommitBytes)
-    while let batches = queue.take(upTo: most) {
-      var bytes = 0
-      var waiters = 0
-      for batch in batches {
-        bytes += unsafe batch.pointer.pointee.byteCount
-        waiters += unsafe batch.pointer.pointee.waiters.count
-        if unsafe batch.pointer.pointee.unit != nil && !batch.pointer.pointee.continuesUnit { waiters += 1 }
-      }
-      let outcomes = commit(batches)
-      let arrived = queue.arrivals.load(ordering: .relaxed)
-      // First, so that who is told of the commit finds room.
-      queue.release(bytes)
-      for (batch, outcome) in zip(batches, outcomes) { finish(batch, outcome) }
-      queue.finished(batches)
-      gathering.wait(for: waiters, after: arrived, queue.arrivals)
+    while step() {
+      if async({ self.cycle() }) { return }
     }
   }
 
-  private func finish(_ batch: BatchHandle, _ outcome: Result<BatchOutcome, EventLogError>) {
+  /// One commit; false, and idle, if nothing waits.
+  private func step() -> Bool {
+    let most = min(core.options.commitBytes * 2, LogOptions.maximumCommitBytes)
+    guard let batches = queue.take(upTo: most) else { return false }
+    var bytes = 0
+    var waiters = 0
+    for batch in batches {
+      bytes += unsafe batch.pointer.pointee.byteCount
+      waiters += unsafe batch.pointer.pointee.waiters.count
+      if unsafe batch.pointer.pointee.unit != nil && !batch.pointer.pointee.continuesUnit { waiters += 1 }
+    }
+    let (outcomes, isSynced) = accept(batches, bytes: bytes)
+    let arrived = queue.arrivals.load(ordering: .relaxed)
+    // First, so that who is told of the commit finds room.
+    queue.release(bytes)
+    for (batch, outcome) in zip(batches, outcomes) { finish(batch, outcome, isSynced) }
+    queue.finished(batches)
+    if !isSynced { journaled() }
+    gathering.wait(for: waiters, after: arrived, queue.arrivals)
+    return true
+  }
+
+  private func finish(_ batch: BatchHandle, _ outcome: Result<BatchOutcome, EventLogError>, _ isSynced: Bool = true) {
     for waiter in unsafe batch.pointer.pointee.waiters { waiter.resume(outcome) }
     unsafe batch.pointer.pointee.unit?.finish(outcome)
-    var failure: EventLogError?
-    if case .failure(let error) = outcome { failure = error }
-    if let progress = unsafe batch.pointer.pointee.progress {
-      progress.finish(records: unsafe batch.pointer.pointee.unawaited, failure)
+    guard let progress = unsafe batch.pointer.pointee.progress else { return }
+    let records = unsafe batch.pointer.pointee.unawaited
+    switch outcome {
+    case .failure(let failure): progress.finish(records: records, failure)
+    case .success where isSynced: progress.finish(records: records, nil)
+    case .success: journal.finishLater(progress, records: records)
     }
   }
 
   /// One transaction for all `batches`. A segment without room is sealed and the next one tried, once.
-  private func commit(_ batches: [BatchHandle]) -> [Result<BatchOutcome, EventLogError>] {
+  func commit(_ batches: [BatchHandle]) -> [Result<BatchOutcome, EventLogError>] {
     do {
       let now = core.options.clock()
       if isDue(now) { try roll(now) }
@@ -138,12 +177,16 @@ final class TopicWriter: @unchecked Sendable {
         return try write(batches, now)
       }
     } catch {
-      var failure = EventLogError(wrapping: error, "writing to the log failed, nothing was written", topic: state.name)
-      if failure.isOutcomeUnknown {
-        failure.message = "an input/output error left the outcome of a commit unknown; close the log and open it again"
-      }
-      return Array(repeating: .failure(failure), count: batches.count)
+      return Array(repeating: .failure(failure(error)), count: batches.count)
     }
+  }
+
+  func failure(_ error: any Error) -> EventLogError {
+    var failure = EventLogError(wrapping: error, "writing to the log failed, nothing was written", topic: state.name)
+    if failure.isOutcomeUnknown {
+      failure.message = "an input/output error left the outcome of a commit unknown; close the log and open it again"
+    }
+    return failure
   }
 
   private func write(_ batches: [BatchHandle], _ now: Timestamp) throws -> [Result<BatchOutcome, EventLogError>] {
@@ -155,7 +198,7 @@ final class TopicWriter: @unchecked Sendable {
   }
 
   /// Compresses what nobody has prepared yet, before the transaction begins.
-  private func prepare(_ batches: [BatchHandle]) {
+  func prepare(_ batches: [BatchHandle]) {
     let level = state.compression.level
     if level == 0 { return }
     for batch in batches where unsafe batch.pointer.pointee.recordsChecksum == nil {
@@ -169,6 +212,7 @@ final class TopicWriter: @unchecked Sendable {
   func openProducer(_ name: String) throws -> ProducerID {
     let now = core.options.clock()
     do {
+      try commitJournal()
       do {
         return try file.openProducer(name, topic: state.name, now: now, &producers)
       } catch let error as LMDBError where error.code == .mapFull && tail.firstAppendAt != nil {
@@ -191,7 +235,7 @@ final class TopicWriter: @unchecked Sendable {
 
   // MARK: Segments
 
-  private func isDue(_ now: Timestamp) -> Bool {
+  func isDue(_ now: Timestamp) -> Bool {
     guard let first = tail.firstAppendAt else { return false }
     let options = state.options
     if file.environment.usage.bytesUsed >= options.segmentBytes { return true }
@@ -203,7 +247,7 @@ final class TopicWriter: @unchecked Sendable {
   ///
   /// The new file is complete and synced, its directory too, before one transaction of the catalogue names it and
   /// seals the old one. A crash before that leaves an orphan; after it, a finished roll.
-  private func roll(_ now: Timestamp) throws {
+  func roll(_ now: Timestamp) throws {
     guard var sealed = segments.last else { return }
     let number = try nextNumber()
     let next = SegmentRecord(
@@ -246,6 +290,7 @@ final class TopicWriter: @unchecked Sendable {
 
   /// Seals the live segment if it is due, and removes what retention no longer keeps; returns how many segments went.
   func maintain(_ now: Timestamp) throws -> Int {
+    try commitJournal()
     let before = removedSegments
     let options = state.options
     let isExpired = tail.lastAppendAt.map { isOlder($0, options.retentionAge, now) } ?? false
@@ -256,6 +301,7 @@ final class TopicWriter: @unchecked Sendable {
 
   /// Seals the live segment now, if anything is in it.
   func seal() throws {
+    try commitJournal()
     if tail.firstAppendAt != nil { try roll(core.options.clock()) }
   }
 

@@ -29,11 +29,13 @@ public struct TopicOptions: Hashable, Sendable {
   public var compression: Compression
   /// Whether only the latest record of each key is kept; nil: all are.
   public var compaction: Compaction?
+  /// When appends are acknowledged.
+  public var durability: Durability
 
   public init(
     partitions: Int = 1, segmentBytes: Int = 256 << 20, segmentAge: Duration? = nil, retentionBytes: Int? = nil,
     retentionAge: Duration? = nil, maximumRecordBytes: Int = 1 << 20, timestamps: TimestampSource = .event,
-    compression: Compression = .none, compaction: Compaction? = nil
+    compression: Compression = .none, compaction: Compaction? = nil, durability: Durability = .synced
   ) {
     self.partitions = partitions
     self.segmentBytes = segmentBytes
@@ -44,6 +46,7 @@ public struct TopicOptions: Hashable, Sendable {
     self.timestamps = timestamps
     self.compression = compression
     self.compaction = compaction
+    self.durability = durability
   }
 
   func validate(topic: String) throws(EventLogError) {
@@ -62,6 +65,7 @@ public struct TopicOptions: Hashable, Sendable {
     try check(retentionBytes.map { $0 >= 0 } ?? true, "retentionBytes is not negative")
     try check(retentionAge.map { $0 >= .zero } ?? true, "retentionAge is not negative")
     try check(segmentAge.map { $0 > .zero } ?? true, "segmentAge is positive")
+    try check(durability.isValid, "the interval of a topic's durability is 1 ms to 1 hour, not \(durability)")
     if case .zstd(let level) = compression {
       try check((1...19).contains(level), "zstd has the levels 1 to 19, not \(level)")
     }
@@ -98,6 +102,7 @@ struct TopicRecord: Equatable, Sendable {
   /// | 4 | source of timestamps |
   /// | 4 | zstd level, 0 for no compression |
   /// | 8 × 3 | compaction: tombstone delay µs (−1 for no compaction), least age µs, dirty ratio as f64 |
+  /// | 8 | durability: −1 synced, 0 system, else the interval in µs |
   func encoded() -> [UInt8] {
     var body = ByteBuffer()
     body.append(id)
@@ -113,6 +118,7 @@ struct TopicRecord: Equatable, Sendable {
     body.append(options.compaction?.tombstoneDelay.wholeMicroseconds ?? -1)
     body.append(options.compaction?.minimumAge.wholeMicroseconds ?? 0)
     body.append(options.compaction?.dirtyRatio.bitPattern ?? 0)
+    body.append(options.durability.encoded)
     return Sealed.wrap(body)
   }
 
@@ -123,7 +129,7 @@ struct TopicRecord: Equatable, Sendable {
   }
 
   init(_ bytes: UnsafeRawBufferPointer, path: String) throws(EventLogError) {
-    let body = unsafe try Sealed.unwrap(bytes, atLeast: 88, "a topic", path: path)
+    let body = unsafe try Sealed.unwrap(bytes, atLeast: 96, "a topic", path: path)
     func optional(_ value: Int64) -> Int64? { value < 0 ? nil : value }
     guard let timestamps = unsafe TimestampSource(rawValue: body.little(UInt32.self, at: 56)) else {
       throw EventLogError(
@@ -144,7 +150,8 @@ struct TopicRecord: Equatable, Sendable {
         Compaction(
           tombstoneDelay: .microseconds($0), minimumAge: .microseconds(unsafe body.little(Int64.self, at: 72)),
           dirtyRatio: Double(bitPattern: unsafe body.little(UInt64.self, at: 80)))
-      })
+      },
+      durability: Durability(encoded: body.little(Int64.self, at: 88)))
   }
 }
 

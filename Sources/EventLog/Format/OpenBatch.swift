@@ -27,6 +27,8 @@ struct OpenBatch: ~Copyable {
   var recordsChecksum: UInt32?
   /// What it is committed together with, or not at all, and whether it is not the first batch of that.
   var unit: AppendUnit?
+  /// Whether it is acknowledged after the sync only, whatever the topic's durability.
+  var mustSync = false
   var continuesUnit = false
   /// Whether its records get the time of their commit: they are all framed with the time 0 meanwhile.
   @usableFromInline var isStamped = false
@@ -68,6 +70,7 @@ struct OpenBatch: ~Copyable {
     unawaited = 0
     recordsChecksum = nil
     continuesUnit = false
+    mustSync = false
     self.isStamped = isStamped
     dropped = 0
   }

@@ -36,6 +36,11 @@ extension EventLog {
     return removed
   }
 
+  /// Takes what was acknowledged and not yet synced into the segments, in every opened topic. Blocks for the disk.
+  func syncJournals() throws {
+    for topic in openTopics() where topic.state.hasUnsynced { try topic.writer?.commitJournalBlocking() }
+  }
+
   /// Keeps every segment while `body` runs: retention removes and compaction replaces nothing.
   public func holdingRetention<R>(_ body: () throws -> R) rethrows -> R { try core.holdingSegments(body) }
 
@@ -48,6 +53,7 @@ extension EventLog {
       throw EventLogError(.storage, "the target of a backup must be new or empty", path: target)
     }
     try LogFiles.makeDirectory(target)
+    try syncJournals()
     try holdingRetention {
       // Before the log, so that no group is ahead of it.
       try backupGroups(to: target)

@@ -72,6 +72,8 @@ struct ProducerTable {
 
   private(set) var entries: [Key: Entry] = [:]
   private(set) var staged: [Key: Entry] = [:]
+  /// Of records that are in the topic's journal and not yet in a segment.
+  private(set) var journaled: [Key: Entry] = [:]
   private(set) var registrations: [UInt64: Registration] = [:]
   private let limit: Int
   /// In µs.
@@ -88,7 +90,7 @@ struct ProducerTable {
     self.expiry = expiry
   }
 
-  subscript(_ key: Key) -> Entry? { staged[key] ?? entries[key] }
+  subscript(_ key: Key) -> Entry? { staged[key] ?? journaled[key] ?? entries[key] }
 
   /// What to do with `count` records numbered from `sequence` on. The first of a new producer or epoch is 0.
   func decide(_ key: Key, epoch: UInt32, sequence: Int64, count: Int) -> Decision {
@@ -104,9 +106,40 @@ struct ProducerTable {
 
   mutating func stage(_ key: Key, _ entry: Entry) { staged[key] = entry }
 
+  /// Takes into account a batch of `producer` in `partition`: `count` records from `sequence` on, at `offset`.
+  mutating func stage(
+    _ producer: ProducerID, _ partition: Int, _ sequence: Int64, _ count: Int, at offset: Int64, _ now: Int64
+  ) {
+    let key = Key(partition: partition, producer: producer.id)
+    var entry = Entry(epoch: producer.epoch, lastSequence: -1, lastOffset: -1)
+    if let known = self[key], known.epoch == producer.epoch { entry = known }
+    entry.add(sequence, count, at: offset)
+    entry.usedAt = now
+    stage(key, entry)
+  }
+
+  /// As `stage`, for a batch that is written already.
+  mutating func note(_ header: BatchHeader) {
+    if header.sequence < 0 { return }
+    stage(
+      ProducerID(id: header.producer, epoch: header.epoch), header.partition, header.sequence, header.count,
+      at: header.firstOffset, header.appendedAt)
+  }
+
   mutating func commit() {
+    if !journaled.isEmpty {
+      entries.merge(journaled) { _, new in new }
+      journaled = [:]
+    }
     if staged.isEmpty { return }
     entries.merge(staged) { _, new in new }
+    staged = [:]
+  }
+
+  /// What was staged is in the journal: kept whatever becomes of later appends, and in a segment with the next commit.
+  mutating func keepInJournal() {
+    if staged.isEmpty { return }
+    journaled.merge(staged) { _, new in new }
     staged = [:]
   }
 
@@ -128,13 +161,13 @@ struct ProducerTable {
 
   /// Whether one more can be remembered at `now`, forgetting old ones if need be.
   mutating func hasRoom(at now: Int64) -> Bool {
-    if entries.count + staged.count + registrations.count < limit { return true }
+    if entries.count + staged.count + journaled.count + registrations.count < limit { return true }
     if now <= nextExpiry { return false }
     let oldest = now.saturatingSubtract(expiry)
     nextExpiry = .max
     var remaining: Set<UInt64> = []
     for (key, entry) in entries {
-      if entry.usedAt < oldest && staged[key] == nil {
+      if entry.usedAt < oldest && staged[key] == nil && journaled[key] == nil {
         entries[key] = nil
       } else {
         remaining.insert(key.producer)
@@ -148,6 +181,6 @@ struct ProducerTable {
         nextExpiry = min(nextExpiry, registration.openedAt.saturatingAdd(expiry))
       }
     }
-    return entries.count + staged.count + registrations.count < limit
+    return entries.count + staged.count + journaled.count + registrations.count < limit
   }
 }

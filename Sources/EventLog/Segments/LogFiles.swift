@@ -7,6 +7,7 @@ import LMDB
 ///     writer.lock                         locked by the process that writes
 ///     <topic>/<segment number>.mdb        twenty digits
 ///     <topic>/<segment number>.mdb-lock   LMDB's readers of a live segment
+///     <topic>/journal                     acknowledged and not yet in a segment; see `JournalFrame`
 ///     groups/…                            consumer groups, see `GroupFiles`
 enum LogFiles {
   static func segmentName(_ number: UInt64) -> String {
@@ -90,7 +91,8 @@ enum LogFiles {
       let keep = named[topic] ?? []
       var isEmpty = true
       for name in names(in: folder) {
-        guard let number = segmentNumber(name), !keep.contains(number) else {
+        let isGone = segmentNumber(name).map { !keep.contains($0) } ?? (name == JournalFile.name && named[topic] == nil)
+        guard isGone else {
           isEmpty = false
           continue
         }

@@ -46,14 +46,21 @@ extension LogTopic {
   /// - Throws: `storage` if some of what was enqueued since the last flush could not be written; it is not in the log.
   public func flush() async throws {
     let writer = try requireWriter()
-    try await withCheckedThrowingContinuation { writer.queue.flush(.task($0)) }
+    try await withCheckedThrowingContinuation { writer.flush(.task($0)) }
+    // What was awaited and acknowledged before its sync is flushed, too.
+    if state.hasUnsynced {
+      try await withCheckedThrowingContinuation { continuation in
+        writer.run(.task(continuation)) { try $0.commitJournal() }
+      }
+    }
   }
 
   /// As `flush`, for plain threads.
   public func flushBlocking() throws {
     let writer = try requireWriter()
     let done = BlockingResult<Void>()
-    writer.queue.flush(.thread(done))
+    writer.flush(.thread(done))
     try done.wait()
+    if state.hasUnsynced { try writer.commitJournalBlocking() }
   }
 }

@@ -23,15 +23,21 @@ extension LogTopic {
   public func appendIdempotentBlocking(
     _ records: [NewRecord], partition: Int, producer: ProducerID, sequence: Int64
   ) throws -> IdempotentResult {
-    try beginIdempotent(records, partition: partition, producer: producer, sequence: sequence).wait()
+    let writer = try requireWriter()
+    let batch = try makeBatch(records, partition, producer, sequence)
+    let done = BlockingResult<IdempotentResult>()
+    submit(batch, .thread(done), writer)
+    return try done.wait()
   }
 
-  /// As `appendIdempotent`, for plain threads that have several under way: begins it; what is returned is waited for.
+  /// As `appendIdempotent`, for plain threads that have several under way: begins it; what is returned is waited for,
+  /// and is synced then, whatever the topic's durability: somebody may forget the records because of it.
   package func beginIdempotent(
     _ records: [NewRecord], partition: Int, producer: ProducerID, sequence: Int64
   ) throws -> PendingAppend {
     let writer = try requireWriter()
     let batch = try makeBatch(records, partition, producer, sequence)
+    unsafe batch.pointer.pointee.mustSync = true
     let done = BlockingResult<IdempotentResult>()
     submit(batch, .thread(done), writer)
     return PendingAppend(done: done)

@@ -1,4 +1,5 @@
 public import Bytes
+import Synchronization
 
 /// A topic of an open log: append to it and read from it, from any thread or task.
 public final class LogTopic: Sendable {
@@ -19,6 +20,9 @@ public final class LogTopic: Sendable {
   public var id: UInt64 { state.id }
   public var partitions: Int { state.partitions }
   public var options: TopicOptions { state.options }
+  /// What opening the topic found in its journal: records that had been acknowledged before they were synced. Nil if
+  /// there was none, as after an orderly end and in topics whose appends are synced.
+  public var recovery: JournalRecovery? { state.recovery.withLock { $0 } }
 
   /// The partition of every record with this key: the high 64 bits of XXH64(key) × partitions.
   @inlinable

@@ -28,6 +28,8 @@ final class TopicState: Sendable {
     var waiters: [UInt64: AnyWaiter<Void>] = [:]
     var listeners: [UInt64: @Sendable () -> Void] = [:]
     var nextID: UInt64 = 0
+    /// Called when somebody begins to wait while records are unsynced.
+    var onAwaited: @Sendable () -> Void = {}
     /// In a reading process: the transactions that the snapshot was made from.
     var seenCatalog = -1
     var seenLive = -1
@@ -41,6 +43,10 @@ final class TopicState: Sendable {
   /// `options.maximumRecordBytes`, without a lock for every append.
   let recordLimit: Atomic<Int>
   let compression: CompressionSetting
+  /// Records that were acknowledged and are in the journal only; readers see them once they are synced.
+  let unsynced = Atomic<Int>(0)
+  /// What opening the topic found in its journal.
+  let recovery = Mutex<JournalRecovery?>(nil)
   private let state: Mutex<State>
 
   init(
@@ -131,7 +137,19 @@ final class TopicState: Sendable {
     for listener in listeners.values { listener() }
   }
 
+  var hasUnsynced: Bool { unsynced.load(ordering: .sequentiallyConsistent) > 0 }
+
+  /// Whether anybody waits for news.
+  var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty || !$0.listeners.isEmpty } }
+
+  func onAwaited(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.onAwaited = action } }
+
   // MARK: The readers' side
+
+  /// After somebody began to wait: what is unsynced should soon be.
+  private func demand() {
+    if hasUnsynced { state.withLock { $0.onAwaited }() }
+  }
 
   /// Resumes `waiter` at the next news after the sequence `seen`; returns an id to cancel it by, nil if resumed now.
   func wait(after seen: UInt64, _ waiter: AnyWaiter<Void>) -> UInt64? {
@@ -141,7 +159,7 @@ final class TopicState: Sendable {
       state.waiters[state.nextID] = waiter
       return state.nextID
     }
-    if id == nil { waiter.resume(.success(())) }
+    if id == nil { waiter.resume(.success(())) } else { demand() }
     return id
   }
 
@@ -152,11 +170,13 @@ final class TopicState: Sendable {
   }
 
   func addListener(_ listener: @escaping @Sendable () -> Void) -> UInt64 {
-    state.withLock { state in
+    let id = state.withLock { state in
       state.nextID += 1
       state.listeners[state.nextID] = listener
       return state.nextID
     }
+    demand()
+    return id
   }
 
   func removeListener(_ id: UInt64) {
