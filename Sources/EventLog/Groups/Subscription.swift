@@ -34,6 +34,8 @@ public final class Subscription: Sendable {
     var jumps: [OffsetJump] = []
     var skipped: [LogDamage] = []
     var stop: (@Sendable () -> Void)?
+    var counting: (@Sendable () -> DeliveryCounts)?
+    var counts = DeliveryCounts()
     var waitingForEnd: [CheckedContinuation<Void, Never>] = []
   }
 
@@ -124,6 +126,20 @@ public final class Subscription: Sendable {
       return life.waitingForEnd
     }
     for continuation in waiting { continuation.resume() }
+  }
+
+  /// Where the counts of a running `forEach` are; without it, they stay as they are.
+  func setCounting(_ counting: (@Sendable () -> DeliveryCounts)?) {
+    let counts = currentCounts()
+    life.withLock { life in
+      life.counting = counting
+      life.counts = counts
+    }
+  }
+
+  func currentCounts() -> DeliveryCounts {
+    let (counting, counts) = life.withLock { ($0.counting, $0.counts) }
+    return counting?() ?? counts
   }
 
   func note(_ jump: OffsetJump) {

@@ -260,15 +260,16 @@ final class TopicGroup: Sendable {
     }
   }
 
-  /// Returns when `commits` are durable.
-  func commit(_ commits: [Commit], by id: UInt64) async throws {
+  /// Returns when `commits` are durable; those of partitions that are another member's by now are refused with all
+  /// the others, or left out.
+  func commit(_ commits: [Commit], by id: UInt64, leavingOutLost: Bool = false) async throws {
     if commits.isEmpty { return }
     let now = topic.core.options.clock
     _ = try await withCheckedThrowingContinuation {
       (continuation: CheckedContinuation<Void, any Error>) in
       store.submit(
         GroupStore.Request(
-          decide: { self.decide(commits, id, now()) }, topic: topic.id,
+          decide: { self.decide(commits, id, now(), leavingOutLost) }, topic: topic.id,
           done: { result in
             if case .success(let written) = result { self.written(written) }
             continuation.resume(with: result.map { _ in }.mapError { $0 })
@@ -278,13 +279,14 @@ final class TopicGroup: Sendable {
 
   /// What of `commits` is to be written: on the writing thread, where the order of commits is decided.
   private func decide(
-    _ commits: [Commit], _ id: UInt64, _ now: Timestamp
+    _ commits: [Commit], _ id: UInt64, _ now: Timestamp, _ leavingOutLost: Bool
   ) -> Result<[Int: CommittedOffset], EventLogError> {
     state.withLock { state in
       if let ending = state.ending { return .failure(ending) }
       var writes: [Int: CommittedOffset] = [:]
       for commit in commits {
         guard state.machine.isCurrent(commit.partition, member: id, generation: commit.generation) else {
+          if leavingOutLost { continue }
           return .failure(fenced(commit.partition))
         }
         let known = writes[commit.partition] ?? state.committed[commit.partition]

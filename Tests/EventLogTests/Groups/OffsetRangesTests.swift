@@ -6,7 +6,7 @@ import Testing
 @Suite("Sets of offsets") struct OffsetRangesTests {
   @Test func areAsSetsAre() {
     var (random, seed) = SeededGenerator.fresh("OffsetRanges")
-    for round in 0..<200 {
+    for round in 0..<100 {
       var ranges = OffsetRanges()
       var model: Set<Int64> = []
       for _ in 0..<60 {
@@ -23,10 +23,11 @@ import Testing
         #expect(ranges.count == Int64(model.count))
         #expect(zip(ranges.ranges, ranges.ranges.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
         for offset in Int64(-1)..<70 {
-          #expect(ranges.contains(offset) == model.contains(offset))
+          var isRight = ranges.contains(offset) == model.contains(offset)
           var missing = offset
           while model.contains(missing) { missing += 1 }
-          #expect(ranges.firstMissing(from: offset) == missing)
+          isRight = isRight && ranges.firstMissing(from: offset) == missing
+          if !isRight { Issue.record("offset \(offset), seed \(seed)") }
         }
       }
     }
