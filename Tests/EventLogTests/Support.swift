@@ -59,6 +59,16 @@ enum Files {
     return bytes
   }
 
+  /// The contents of a file whose length is not known, as those of the system are.
+  static func readAll(_ path: String) -> [UInt8] {
+    let descriptor = open(path, O_RDONLY)
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while case let got = Glibc.read(descriptor, &chunk, chunk.count), got > 0 { bytes += chunk[..<got] }
+    return bytes
+  }
+
   static func write(_ path: String, _ bytes: [UInt8]) {
     let descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC, 0o644)
     defer { close(descriptor) }

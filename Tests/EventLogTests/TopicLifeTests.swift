@@ -1,4 +1,5 @@
 import Bytes
+import Glibc
 import Testing
 
 @testable import EventLog
@@ -99,5 +100,62 @@ import Testing
       let topic = try log.topic(name)
       #expect(try topic.reader(from: [0: 0, 1: 0, 2: 0]).drain().map(\.text) == [name])
     }
+  }
+}
+
+@Suite struct SpaceTests {
+  /// Files under `directory` that this process has open or mapped although they are gone.
+  static func lingering(_ directory: String) -> [String] {
+    var found: [String] = []
+    for name in LogFiles.names(in: "/proc/self/fd") {
+      var target = [CChar](repeating: 0, count: 4096)
+      let count = readlink("/proc/self/fd/" + name, &target, target.count - 1)
+      if count > 0 { found.append(String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)) }
+    }
+    let maps = String(decoding: Files.readAll("/proc/self/maps"), as: UTF8.self)
+    found += maps.split(separator: "\n").map(String.init)
+    return found.filter { $0.contains(directory) && $0.contains("(deleted)") }
+  }
+
+  @Test func aDeletedTopicGivesItsSpaceBackAtOnceWhoeverHoldsIt() throws {
+    let directory = TemporaryDirectory()
+    let log = try EventLog.open(at: directory.path)
+    let elsewhere = try EventLog.open(at: directory.path, LogOptions(access: .readOnly))
+    let topic = try log.topic("t", TopicOptions(segmentBytes: 1 << 20))
+    for number in 0..<30 {
+      _ = try topic.appendBlocking(key: nil, value: Array(repeating: 1, count: 100_000), timestamp: .min)
+      if number % 10 == 5 { try topic.sealBlocking() }
+    }
+    let readers = try [topic, elsewhere.topic("t")].map { try $0.reader(partition: 0, from: 0) }
+    for reader in readers { #expect(try reader.read(maxBytes: 1 << 20) { _ in } > 0) }
+    #expect(Self.lingering(directory.path).isEmpty)
+    try log.deleteTopic("t")
+    // A reading process looks when it next reads.
+    #expect(failure { _ = try readers[1].read { _ in } }?.code == .topicDeleted)
+    #expect(Self.lingering(directory.path) == [])
+    #expect(failure { try topic.put("x") }?.code == .topicDeleted)
+  }
+
+  @Test func whatRetentionAndCompactionRemoveIsLetGoOf() throws {
+    let directory = TemporaryDirectory()
+    let clock = TestClock()
+    let log = try EventLog.open(at: directory.path, LogOptions(clock: clock.read))
+    let topic = try log.topic(
+      "t", TopicOptions(segmentBytes: 1 << 20, retentionAge: .seconds(100), compaction: Compaction()))
+    let elsewhere = try EventLog.open(at: directory.path, LogOptions(access: .readOnly))
+    let readers = try [topic, elsewhere.topic("t")].map { try $0.reader(partition: 0, from: 0) }
+    for _ in 0..<3 {
+      for _ in 0..<3 { try topic.put("x", key: "a") }
+      try topic.sealBlocking()
+      for reader in readers { #expect(try reader.read { _ in } > 0) }
+    }
+    try topic.compactBlocking()
+    try topic.put("y", key: "a")
+    for reader in readers { #expect(try reader.read { _ in } == 1) }
+    #expect(Self.lingering(directory.path) == [])
+    clock.advance(seconds: 101)
+    #expect(try log.maintainBlocking() > 0)
+    _ = try elsewhere.topic("t").offsets()
+    #expect(Self.lingering(directory.path) == [])
   }
 }

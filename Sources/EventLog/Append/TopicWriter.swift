@@ -5,7 +5,7 @@ import Synchronization
 
 /// The one that writes a topic's segments, on its own thread: takes what waits in the queue, commits it with one sync,
 /// and only then resumes those who wait (group commit).
-// Invariant of `@unchecked Sendable`: `file`, `segments`, `tail`, `producers` are touched only by jobs of `thread`,
+// Invariant of `@unchecked Sendable`: `live`, `segments`, `tail`, `producers` are touched only by jobs of `thread`,
 // after `init`, which runs before the first job.
 final class TopicWriter: @unchecked Sendable {
   let state: TopicState
@@ -15,7 +15,14 @@ final class TopicWriter: @unchecked Sendable {
   /// The writer's thread, 0 before its first job.
   private let ownThread = Atomic<UInt>(0)
   private let thread = Mutex<PinnedThread?>(nil)
-  var file: SegmentFile
+  /// The live segment; nil once the writer has ended.
+  private var live: SegmentFile?
+  var file: SegmentFile {
+    get throws(EventLogError) {
+      guard let live else { throw EventLogError(.closed, "the log was closed", topic: state.name) }
+      return live
+    }
+  }
   var segments: [SegmentRecord]
   var tail: SegmentTail
   var producers: ProducerTable
@@ -30,7 +37,7 @@ final class TopicWriter: @unchecked Sendable {
   init(state: TopicState, file: SegmentFile, segments: [SegmentRecord], tail: SegmentTail, producers: ProducerTable) {
     self.state = state
     core = state.core
-    self.file = file
+    live = file
     self.segments = segments
     self.tail = tail
     self.producers = producers
@@ -119,6 +126,7 @@ final class TopicWriter: @unchecked Sendable {
       queue.finished(batches)
     }
     starter.writer.withLock { $0 = nil }
+    live = nil
     state.end(reason)
     compactions.stop(waiting: OwnThread.current != ownThread.load(ordering: .relaxed))
   }
@@ -169,7 +177,7 @@ final class TopicWriter: @unchecked Sendable {
   func commit(_ batches: [BatchHandle]) -> [Result<BatchOutcome, EventLogError>] {
     do {
       let now = core.options.clock()
-      if isDue(now) { try roll(now) }
+      if try isDue(now) { try roll(now) }
       do {
         return try write(batches, now)
       } catch let error as LMDBError where error.code == .mapFull && tail.firstAppendAt != nil {
@@ -235,10 +243,10 @@ final class TopicWriter: @unchecked Sendable {
 
   // MARK: Segments
 
-  func isDue(_ now: Timestamp) -> Bool {
+  func isDue(_ now: Timestamp) throws -> Bool {
     guard let first = tail.firstAppendAt else { return false }
     let options = state.options
-    if file.environment.usage.bytesUsed >= options.segmentBytes { return true }
+    if try file.environment.usage.bytesUsed >= options.segmentBytes { return true }
     guard let age = options.segmentAge else { return false }
     return now.microseconds(since: Timestamp(microseconds: first)) >= age.wholeMicroseconds
   }
@@ -256,7 +264,7 @@ final class TopicWriter: @unchecked Sendable {
     let path = state.path(of: number)
     let created = try SegmentFile.create(
       path, next, producers: producers, topic: state.name, mapBytes: state.mapBytes)
-    sealed.seal(tail, bytes: file.environment.usage.bytesUsed)
+    sealed.seal(tail, bytes: try file.environment.usage.bytesUsed)
     do {
       try LogFiles.syncDirectory(state.directory)
       let old = sealed
@@ -272,9 +280,9 @@ final class TopicWriter: @unchecked Sendable {
     }
     segments[segments.count - 1] = sealed
     segments.append(next)
-    file = created
+    live = created
     tail = SegmentTail(beginning: next)
-    state.publish(segments: segments, live: file)
+    state.publish(segments: segments, live: live)
     // The roll is done; `maintain` tries again and reports.
     try? removeExpired(now)
   }
@@ -286,7 +294,7 @@ final class TopicWriter: @unchecked Sendable {
   }
 
   /// Publishes changed segments.
-  func publishSegments() { state.publish(segments: segments, live: file) }
+  func publishSegments() { state.publish(segments: segments, live: live) }
 
   /// Seals the live segment if it is due, and removes what retention no longer keeps; returns how many segments went.
   func maintain(_ now: Timestamp) throws -> Int {
@@ -294,7 +302,7 @@ final class TopicWriter: @unchecked Sendable {
     let before = removedSegments
     let options = state.options
     let isExpired = tail.lastAppendAt.map { isOlder($0, options.retentionAge, now) } ?? false
-    if isDue(now) || isExpired { try roll(now) }
+    if try isDue(now) || isExpired { try roll(now) }
     try removeExpired(now)
     return removedSegments - before
   }
@@ -314,7 +322,7 @@ final class TopicWriter: @unchecked Sendable {
   /// the middle of one keep its pages until they let go.
   private func removeExpired(_ now: Timestamp) throws {
     let options = state.options
-    var total = file.environment.usage.bytesUsed + segments.reduce(0) { $0 + ($1.isSealed ? $1.bytes : 0) }
+    var total = try file.environment.usage.bytesUsed + segments.reduce(0) { $0 + ($1.isSealed ? $1.bytes : 0) }
     var expired: [SegmentRecord] = []
     for segment in segments where segment.isSealed {
       let isTooMuch = options.retentionBytes.map { total > $0 } ?? false

@@ -44,7 +44,7 @@ extension TopicWriter {
     if journal.isEmpty { return }
     do {
       let now = core.options.clock()
-      if isDue(now) { try roll(now) }
+      if try isDue(now) { try roll(now) }
       do {
         try writeJournal()
       } catch let error as LMDBError where error.code == .mapFull && tail.firstAppendAt != nil {

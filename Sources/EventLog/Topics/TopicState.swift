@@ -110,7 +110,7 @@ final class TopicState: Sendable {
     }
   }
 
-  func publish(segments: [SegmentRecord], live: SegmentFile) {
+  func publish(segments: [SegmentRecord], live: SegmentFile?) {
     notify { state in
       state.snapshot.segments = segments
       state.live = live
@@ -201,7 +201,9 @@ final class TopicState: Sendable {
     let isStale = catalogTransaction != seenCatalog
     if isStale {
       guard let segments = try catalog.segments(of: id, named: name) else {
-        return end(EventLogError(.topicDeleted, "the topic was deleted", topic: name))
+        end(EventLogError(.topicDeleted, "the topic was deleted", topic: name))
+        for segment in snapshot.segments { core.pool.forget(path(of: segment.number)) }
+        return
       }
       snapshot.segments = segments
     }
