@@ -1,0 +1,1 @@
+enum LogCheckChild { static func run(_ arguments: [String]) {} }

@@ -1,0 +1,1 @@
+enum LogReaderChild { static func run(_ arguments: [String]) {} }
