@@ -180,6 +180,8 @@ final class AppendQueue: Sendable {
   private func openBatch(_ partition: Int, _ state: inout State) -> BatchHandle {
     let batch = state.free.popLast() ?? .make()
     unsafe batch.pointer.pointee.reset(partition: partition, isStamped: isStamped)
+    // Its header counts, too: `finished` takes away what the whole batch has.
+    state.bytes += unsafe batch.pointer.pointee.byteCount
     state.open[partition] = batch
     state.opened.append(partition)
     return batch
