@@ -54,7 +54,8 @@ let package = Package(
     // What the crash tests use: a child process that does the work and dies, and what drives it.
     .target(name: "CrashSupport", path: "Tests/CrashSupport", swiftSettings: testSettings),
     .executableTarget(
-      name: "CrashChild", dependencies: ["CrashSupport", "LMDB", "Millrace", "AdsCore"], path: "Tests/CrashChild",
+      name: "CrashChild", dependencies: ["CrashSupport", "Bytes", "LMDB", "EventLog", "Millrace", "AdsCore"],
+      path: "Tests/CrashChild",
       swiftSettings: testSettings),
 
     tests("Bytes", ["Bytes"]),
@@ -67,7 +68,7 @@ let package = Package(
     tests("Millrace", ["Millrace", "LMDB", "Tables"]),
     tests("MillraceCLI", ["MillraceCLI", "Millrace"]),
     tests("Ads", ["AdsCore", "Millrace"]),
-    tests("Crash", ["CrashSupport", "CrashChild", "LMDB", "Millrace", "AdsCore"]),
+    tests("Crash", ["CrashSupport", "CrashChild", "Bytes", "LMDB", "EventLog", "Millrace", "AdsCore"]),
     tests("House", []),
   ]
 )

@@ -42,6 +42,9 @@ struct Catalog: Sendable {
     let found = try environment.read { try setting("format", in: $0) }
     if found == nil && isWritable {
       try environment.write { try setFormat(Self.format, in: $0) }
+    } else if found == nil {
+      throw EventLogError(
+        .notFound, "the log is just being created by another process; open it again", path: environment.path)
     } else if found != UInt64(Self.format) {
       throw EventLogError(
         .unsupportedFormat,

@@ -43,29 +43,34 @@ extension LogWorkload.Record {
 }
 
 extension LogContents {
-  /// Reads everything that can be read of the topics; what was skipped is in the partitions' damages.
+  /// Reads everything that can be read of the topics; what was passed over is in the partitions' damages.
   init(_ log: EventLog, _ workload: LogWorkload, damage: LogReader.DamagePolicy = .refuse) throws {
     self.init()
     let names = Set(try log.topicNames())
     for topic in LogWorkload.topics where names.contains(topic.name) {
-      let open = try log.topic(topic.name)
-      topics[topic.name] = try (0..<open.partitions).map { number in
-        let range = try open.offsets()[number]
-        let reader = try open.reader(partition: number, from: range.lowerBound, damage: damage)
-        var partition = Partition(start: range.lowerBound, end: range.upperBound)
-        var before = -1 as Int64
-        while let position = reader.position(number), position < range.upperBound, position > before {
-          before = position
-          try reader.read { batch in
-            for record in batch {
-              partition.records.append(
-                workload.judge(LogWorkload.Record(record), at: record.offset, in: topic))
-            }
+      topics[topic.name] = try Self.partitions(of: topic, in: log, workload, damage: damage)
+    }
+  }
+
+  static func partitions(
+    of topic: LogWorkload.Topic, in log: EventLog, _ workload: LogWorkload, damage: LogReader.DamagePolicy
+  ) throws -> [Partition] {
+    let open = try log.topic(topic.name)
+    return try (0..<open.partitions).map { number in
+      let range = try open.offsets()[number]
+      let reader = try open.reader(partition: number, from: range.lowerBound, damage: damage)
+      var partition = Partition(start: range.lowerBound, end: range.upperBound)
+      var before = -1 as Int64
+      while let position = reader.position(number), position < range.upperBound, position > before {
+        before = position
+        try reader.read { batch in
+          for record in batch {
+            partition.records.append(workload.judge(LogWorkload.Record(record), at: record.offset, in: topic))
           }
         }
-        partition.damages = reader.skipped.map(\.offsets)
-        return partition
       }
+      partition.damages = reader.skipped.map(\.offsets)
+      return partition
     }
   }
 }

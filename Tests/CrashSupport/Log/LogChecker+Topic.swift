@@ -175,7 +175,8 @@ struct TopicCheck {
     }
     let isUnit = operation.kind == .group || operation.kind == .idempotent
     if isUnit && operation.acknowledged == nil && there > 0 && there + excused < operation.count {
-      found.append(violation(.torn, "\(there) of \(operation.count) from \(Identity(operation.producer, operation.first))"))
+      found.append(
+        violation(.torn, "\(there) of \(operation.count) from \(Identity(operation.producer, operation.first))"))
     }
     return found
   }

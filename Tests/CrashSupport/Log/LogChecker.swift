@@ -53,7 +53,8 @@ public struct LogChecker: Sendable {
       let partitions = contents.topics[name] ?? []
       let operations = history.operations.filter { $0.topic == name && $0.kind != .flush }
       let check = TopicCheck(
-        workload: workload, topic: topic, operations: operations, partitions: partitions, afterPowerLoss: afterPowerLoss)
+        workload: workload, topic: topic, operations: operations, partitions: partitions, afterPowerLoss: afterPowerLoss
+      )
       found += check.violations()
       found += check.violations(of: history.readings.filter { $0.topic == name })
     }

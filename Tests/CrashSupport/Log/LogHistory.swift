@@ -55,6 +55,8 @@ public struct LogHistory: Sendable {
     public var line: Int
   }
 
+  /// Every line, with its life, and the topic that it begins something in, reads, or was told something of.
+  public private(set) var said: [(text: String, life: Int, topic: String?)] = []
   public private(set) var operations: [Operation] = []
   public private(set) var readings: [Reading] = []
   /// Lines that are no events: a child's last words, say.
@@ -71,6 +73,7 @@ public struct LogHistory: Sendable {
   public mutating func add(_ line: String, life: Int) {
     lines += 1
     let words = line.split(separator: " ").map(String.init)
+    defer { said.append((line, life, topic(words, life))) }
     switch words.first {
     case "i" where words.count == 7: begin(words, life)
     case "a" where words.count >= 2: acknowledge(words, life)
@@ -84,6 +87,16 @@ public struct LogHistory: Sendable {
           reader: "\(life) \(words[1])", topic: words[2], position: Position(numbers[0], Int64(numbers[1])),
           identity: LogWorkload.Identity(numbers[2], numbers[3]), line: lines))
     default: others.append(line)
+    }
+  }
+
+  private func topic(_ words: [String], _ life: Int) -> String? {
+    switch words.first {
+    case "i" where words.count == 7: words[3]
+    case "r" where words.count == 7: words[2]
+    case "a" where words.count >= 2, "x" where words.count >= 2:
+      indexes["\(life) \(words[1])"].map { operations[$0].topic }
+    default: nil
     }
   }
 
@@ -132,7 +145,8 @@ public struct LogHistory: Sendable {
   /// The first number of `producer` that was not acknowledged: where an idempotent producer goes on.
   public func nextNumber(of producer: Int) -> Int {
     operations.reduce(0) { next, operation in
-      operation.producer == producer && operation.acknowledged != nil ? max(next, operation.first + operation.count) : next
+      operation.producer == producer && operation.acknowledged != nil
+        ? max(next, operation.first + operation.count) : next
     }
   }
 

@@ -37,7 +37,8 @@ import Testing
       #expect(ending == .exited(0) && last == "done" || ending == .exited(1) && last.hasPrefix("error "), comment)
       #expect(!last.hasPrefix("error untyped"), "\(comment): \(last)")
       let refused = lines.count { $0.hasPrefix("x ") }
-      outcomes[last.split(separator: " ").prefix(2).joined(separator: " ") + (refused > 0 ? ", refused" : ""), default: 0] += 1
+      outcomes[
+        last.split(separator: " ").prefix(2).joined(separator: " ") + (refused > 0 ? ", refused" : ""), default: 0] += 1
       try lives.expectSound(comment)
       try lives.runUndisturbed()
       try lives.expectSound(comment)

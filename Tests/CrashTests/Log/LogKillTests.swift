@@ -14,7 +14,7 @@ import Testing
   @Test func killedAtRandomMomentsTheLogHoldsWhatItAcknowledged() throws {
     let seed = SeededRandom.seed(for: "kill the log")
     var random = SeededRandom(seed: seed)
-    for round in 0..<LogLives.rounds(2) {
+    for round in 0..<LogLives.rounds(1) {
       let lives = LogLives(directory: folder.file("log-\(round)"), seed: seed &+ UInt64(round))
       var kills: [String] = []
       while lives.lives < 8 {
@@ -28,7 +28,8 @@ import Testing
       }
       try lives.runUndisturbed()
       let contents = try lives.expectSound("seed \(seed), round \(round), killed \(kills)")
-      print("killed \(kills.count) times: \(lives.history.acknowledgedCount) acknowledged, \(contents.recordCount) there")
+      print(
+        "killed \(kills.count) times: \(lives.history.acknowledgedCount) acknowledged, \(contents.recordCount) there")
       #expect(lives.history.acknowledgedCount > 100)
     }
   }

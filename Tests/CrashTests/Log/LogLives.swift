@@ -13,7 +13,6 @@ final class LogLives {
   var operations = 600
   private(set) var history = LogHistory()
   private(set) var lives = 0
-  private var unexplained: [String] = []
 
   init(directory: String, seed: UInt64) {
     self.directory = directory
@@ -31,6 +30,9 @@ final class LogLives {
   }
 
   func add(_ lines: [String]) { history.add(lines, life: lives) }
+
+  /// What another process read; behind all that was said before, as far as order goes.
+  func addReader(_ lines: [String], _ number: Int) { history.add(lines, life: -1 - number) }
 
   /// How many rounds a test does: `MILLRACE_LOG_ROUNDS`, or few.
   static func rounds(_ usual: Int) -> Int {

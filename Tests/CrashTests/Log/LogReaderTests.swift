@@ -1,0 +1,82 @@
+import CrashSupport
+import Foundation
+import Testing
+
+@testable import CrashChild
+
+/// Readers in processes of their own beside a writer that rolls, removes, is killed and started again: they see every
+/// record once, in order, never a gap, and nothing that is not there in the end.
+@Suite struct LogReaderTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  /// BEHAVIOURS 30.
+  @Test func otherProcessesReadEveryRecordOnceInOrder() throws {
+    let seed = SeededRandom.seed(for: "readers beside the log")
+    var random = SeededRandom(seed: seed)
+    let lives = LogLives(directory: folder.file("log"), seed: seed)
+    lives.operations = 400
+    // Before there is a log, and before there are topics.
+    var readers = try [("spread", "start"), ("retained", "start"), ("plain", "time")].map {
+      try start($0.0, $0.1, lives)
+    }
+    for life in 0..<3 {
+      let child = try lives.start()
+      var lines: [String] = []
+      var left = life == 2 ? Int.max : Int.random(in: 100...300, using: &random)
+      while left > 0, let line = child.readLine() {
+        lines.append(line)
+        if line.hasPrefix("a ") { left -= 1 }
+        if life == 1 && left == 50 { readers.append(try start("spread", "time", lives)) }
+      }
+      child.kill()
+      lines += child.remainingLines()
+      child.wait()
+      lives.add(lines)
+      if life == 2 { #expect(lines.last == "done") }
+    }
+    let contents = try lives.expectSound("seed \(seed)")
+    for (number, reader) in readers.enumerated() {
+      let lines = caughtUp(reader, contents)
+      #expect(!lines.contains { $0.hasPrefix("error") }, "seed \(seed): \(lines.last ?? "")")
+      let read = lines.count { $0.hasPrefix("r ") }
+      print("reader \(number) of \(reader.topic): \(read) records")
+      #expect(read > 10)
+      lives.addReader(lines, number)
+    }
+    try lives.expectSound("seed \(seed), with what others read")
+  }
+
+  private struct Reader {
+    var child: ChildProcess
+    var topic: String
+  }
+
+  private func start(_ topic: String, _ from: String, _ lives: LogLives) throws -> Reader {
+    Reader(
+      child: try ChildProcess(
+        try ChildProcess.builtExecutable("CrashChild"),
+        ["log-read", lives.directory, "\(lives.workload.seed)", topic, "reader", from]), topic: topic)
+  }
+
+  /// What the reader said until it came to the end of every partition that has records.
+  private func caughtUp(_ reader: Reader, _ contents: LogContents) -> [String] {
+    var due: Set<String> = []
+    for (number, partition) in (contents.topics[reader.topic] ?? []).enumerated() where !partition.records.isEmpty {
+      due.insert("\(number) \(partition.end - 1)")
+    }
+    var lines: [String] = []
+    let deadline = ContinuousClock.now + .seconds(30)
+    while !due.isEmpty, case .line(let line) = reader.child.nextLine(before: deadline) {
+      lines.append(line)
+      let words = line.split(separator: " ")
+      if words.first == "r" { due.remove("\(words[3]) \(words[4])") }
+      if words.first == "error" { break }
+    }
+    #expect(due.isEmpty, "the reader of \(reader.topic) did not come to \(due): \(lines.last ?? "")")
+    reader.child.kill()
+    reader.child.wait()
+    return lines
+  }
+}
