@@ -46,7 +46,11 @@ import Testing
     let handle = try #require(FileHandle(forUpdatingAtPath: path))
     defer { try? handle.close() }
     let size = Int(try handle.seekToEnd())
-    let place = Int.random(in: 0..<max(size, 1), using: &random)
+    var place = Int.random(in: 0..<max(size, 1), using: &random)
+    // LMDB's own page headers and lists of entries are few bytes of many: as often as everything else.
+    if damage == .flippedBit && Bool.random(using: &random) {
+      place = place / 4096 * 4096 + Int.random(in: 0..<64, using: &random)
+    }
     if damage == .truncation {
       try handle.truncate(atOffset: UInt64(place))
       return place
