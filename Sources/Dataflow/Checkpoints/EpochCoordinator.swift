@@ -16,6 +16,7 @@ final class EpochCoordinator: Sendable {
   private let committed: Atomic<UInt64>
   private let aborted = Atomic<Bool>(false)
   private let activity = Atomic<Int>(0)
+  private let complete = Atomic<Bool>(false)
   private let isHurried = Atomic<Bool>(false)
   private let bells: [Doorbell]
   private let checkpoints: CheckpointStore
@@ -54,6 +55,8 @@ final class EpochCoordinator: Sendable {
   var failure: (any Error)? { state.withLock { $0.failure } }
   /// How the epoch begun last ends.
   var end: EpochEnd { state.withLock { $0.machine.end } }
+  /// Whether that epoch ends at the sources' ends: what is under way is waited for.
+  var isComplete: Bool { complete.load(ordering: .acquiring) }
   var metrics: CheckpointMetrics { state.withLock { $0.metrics } }
 
   /// Counts what a checkpoint would have to keep.
@@ -74,6 +77,7 @@ final class EpochCoordinator: Sendable {
         now: now, activity: activity.load(ordering: .relaxed), isHurried: isHurried.load(ordering: .relaxed))
       if let epoch {
         state.begunAt[epoch] = now
+        complete.store(state.machine.isComplete, ordering: .releasing)
         isHurried.store(false, ordering: .relaxed)
       }
       return (epoch, state.machine.nextDue)

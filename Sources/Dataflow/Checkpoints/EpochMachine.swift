@@ -14,6 +14,8 @@ struct EpochMachine {
   private(set) var outstanding = 0
   /// How the epoch begun last ends.
   private(set) var end = EpochEnd.goesOn
+  /// Whether the epoch begun last ends the run at the sources' ends.
+  private(set) var isComplete = false
   private var wantsStop = false
   private var ended: Set<Int> = []
   private var due: Int64
@@ -47,6 +49,7 @@ struct EpochMachine {
     let isExhausted = ended.count == parallelism
     if isExhausted || wantsStop {
       end = isExhausted && drains ? .drain : .stop
+      isComplete = isExhausted
     } else if isHurried && activity != activityAtLast {
       due = trigger.interval.map { now + $0 } ?? .max
     } else if let records = trigger.records {

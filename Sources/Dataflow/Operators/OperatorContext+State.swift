@@ -9,11 +9,16 @@ extension OperatorContext {
   /// - Throws: `RecordsError`, naming the field, if what is stored cannot be read as `Value`.
   @inlinable
   public func stateBacking<Value: Record>(_ name: String, of _: Value.Type) throws -> any KeyedBacking<Value> {
+    StateTableBacking(try stateTable(name, of: Value.self), snapshot: snapshot)
+  }
+
+  /// The table of the state called `name`.
+  @inlinable
+  func stateTable<Value: Record>(_ name: String, of _: Value.Type) throws -> StateTable<Value> {
     let table = try table(of: name)
     let codec = try Value.recordCodec()
     let space = checkpoints.tables
-    let state = try checkpoints.write { try StateTable(name, in: table, codec: codec, space: space, in: $0) }
-    return StateTableBacking(state, snapshot: snapshot)
+    return try checkpoints.write { try StateTable(name, in: table, codec: codec, space: space, in: $0) }
   }
 
   /// Fills `index` with the namespaces (times) of the state called `name` and their keys, of this subtask's key groups.

@@ -19,6 +19,9 @@ final class EventTimers {
     self.counters = counters
   }
 
+  /// The earliest time for which a timer may wait.
+  var earliest: Int64? { index.earliest }
+
   /// Takes what one record asked for, for key `position` of `keys`.
   @usableFromInline
   func gather(_ wanted: [(time: Int64, isSet: Bool)], _ keys: borrowing KeyColumn, at position: Int) {

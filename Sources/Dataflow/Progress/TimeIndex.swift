@@ -17,6 +17,8 @@ final class TimeIndex {
   @usableFromInline init() {}
 
   var isEmpty: Bool { times.isEmpty }
+  /// The earliest time for which a key may wait.
+  var earliest: Int64? { times.first }
 
   /// The keys of `time`, to append to.
   @usableFromInline

@@ -29,11 +29,15 @@ public final class OperatorContext {
   let sides: [(name: String, collector: any SideCollecting)]
   private let stateTables: [String: TableID]
   private let register: (any CheckpointParticipant) -> Void
+  private let employ: (any RegionWorker) -> Void
+  private let recoveredTimes: [String: Timestamp]
+  /// Makes the subtask look around; from any thread.
+  let wake: @Sendable () -> Void
 
   init(
     name: String, builder: SubtaskBuilder, counters: OperatorCounters, initialWatermark: Timestamp,
     times: OperatorTimes, sides: [(name: String, collector: any SideCollecting)],
-    register: @escaping (any CheckpointParticipant) -> Void
+    register: @escaping (any CheckpointParticipant) -> Void, employ: @escaping (any RegionWorker) -> Void
   ) {
     self.name = name
     self.job = builder.run.job.name
@@ -50,6 +54,10 @@ public final class OperatorContext {
     self.sides = sides
     self.stateTables = builder.run.recovered.tables
     self.register = register
+    self.employ = employ
+    recoveredTimes = builder.run.recovered.record.watermarks
+    let bell = builder.run.bells[builder.subtask]
+    wake = { bell.ring() }
   }
 
   /// The state file.
@@ -65,6 +73,17 @@ public final class OperatorContext {
 
   /// Adds what must be part of every checkpoint. Call it while the operator is made.
   public func join(_ participant: any CheckpointParticipant) { register(participant) }
+
+  /// Adds what works without a batch. Call it while the operator is made.
+  @usableFromInline
+  func join(_ worker: any RegionWorker) { employ(worker) }
+
+  /// Processing time as the operator has it, which never falls; kept in the checkpoint.
+  @usableFromInline
+  var processingClock: ProcessingClock {
+    let name = name + "/clock"
+    return ProcessingClock(clock, times.time(of: name, from: recoveredTimes[name] ?? .min))
+  }
 
   /// Event time as the operator has it, kept in the checkpoint. For operators with a name.
   public var eventTime: OperatorTime { times.time(of: name, from: initialWatermark) }

@@ -1,7 +1,11 @@
+import Bytes
+
 /// The part of a subtask that a barrier passes at one moment: what must seal then, and where the barrier goes on to.
 final class Region {
   private var participants: [(node: NodeID, participant: any CheckpointParticipant)] = []
   private var outlets: [any Outlet] = []
+  /// What works without a batch, what lies downstream first.
+  private var workers: [any RegionWorker] = []
   /// Event time of its operators.
   let times = OperatorTimes()
   /// The last epoch that this region sealed.
@@ -11,12 +15,33 @@ final class Region {
 
   func add(_ outlet: any Outlet) { outlets.append(outlet) }
 
+  func add(_ worker: any RegionWorker) { workers.append(worker) }
+
   func sortForwards() {
     // Stable, so that an operator's parts stay in the order in which they joined.
     let ordered = participants.enumerated().sorted {
       ($0.element.node, $0.offset) < ($1.element.node, $1.offset)
     }
     participants = ordered.map(\.element)
+  }
+
+  /// Whether a worker must have done something before another batch may come.
+  var isFull: Bool { workers.contains { $0.isFull } }
+
+  /// Whether a worker has something under way that a run to the end waits for.
+  var isBusy: Bool { workers.contains { $0.isBusy } }
+
+  var hasWorkers: Bool { !workers.isEmpty }
+
+  /// Lets the workers work; returns whether one did, and when to come again.
+  func work(at time: Timestamp) throws -> (worked: Bool, due: Timestamp?) {
+    var worked = false
+    var due: Timestamp?
+    for worker in workers {
+      if try worker.work(at: time) { worked = true }
+      if let next = worker.due { due = min(due ?? next, next) }
+    }
+    return (worked, due)
   }
 
   /// Whether something that it feeds has no room: nothing should begin here.

@@ -23,6 +23,8 @@ final class Subtask {
   private let inlets: [(inlet: any Inlet, region: Int)]
   private var seal = SubtaskSeal()
   private var unsealed = 0
+  /// Whether region 0 has yet to seal the epoch.
+  private var awaitsSeal = false
   /// The epoch whose barrier the sources have passed.
   private var epoch: UInt64
   private var notified: UInt64
@@ -58,16 +60,18 @@ final class Subtask {
     }
     let nextBarrier = keepsTime ? coordinator.tick(now: now) : .max
     var worked = try passBarrier()
-    for entry in inlets.reversed() where mayWork(regions[entry.region]) {
+    let nextWork = try work(now)
+    if nextWork <= now { worked = true }
+    for entry in inlets.reversed() where mayWork(regions[entry.region]) && !regions[entry.region].isFull {
       if try entry.inlet.step() { worked = true }
-      if let aligned = entry.inlet.aligned {
+      if let aligned = entry.inlet.aligned, mayPass(regions[entry.region]) {
         try sealRegion(entry.region, aligned)
         entry.inlet.release()
         worked = true
       }
     }
     if try poll(now) { worked = true }
-    var next = min(nextBarrier, try checkTimes(now))
+    var next = min(nextBarrier, nextWork, try checkTimes(now))
     for region in regions {
       if let due = region.flush(now: now) { next = min(next, due) }
     }
@@ -89,19 +93,43 @@ final class Subtask {
     return region.sealed < coordinator.begunEpoch || region.sealed == coordinator.committedEpoch
   }
 
+  /// Whether a barrier that came may pass: the one at the sources' ends waits for what is under way.
+  private func mayPass(_ region: Region) -> Bool { !(coordinator.isComplete && region.isBusy) }
+
+  /// Lets the regions' workers work; returns when to come again, `now` if something was done.
+  private func work(_ now: Int64) throws -> Int64 {
+    var next = Int64.max
+    for region in regions.reversed()
+    where region.hasWorkers && mayWork(region) && (end == .goesOn || region.sealed < epoch) {
+      let time = run.options.clock.time
+      let (worked, due) = try region.work(at: time)
+      if worked {
+        coordinator.noteActivity(1)
+        next = now
+      } else if let due {
+        next = min(next, now.saturatingAdd(max(1, due.microseconds(since: time))))
+      }
+    }
+    return next
+  }
+
   /// The sources' part of a barrier: nothing that they deliver from now on belongs to the epoch.
   private func passBarrier() throws -> Bool {
     let begun = coordinator.begunEpoch
-    guard begun > epoch else { return false }
-    epoch = begun
-    end = coordinator.end
-    if end == .drain { for source in sources { try source.drain() } }
-    for source in sources {
-      seal.sources[source.name] = source.progress.partitions.map {
-        ($0.index, .init(position: $0.position, watermark: $0.watermark.time, isIdle: $0.watermark.isIdle))
+    if begun > epoch {
+      epoch = begun
+      end = coordinator.end
+      if end == .drain { for source in sources { try source.drain() } }
+      for source in sources {
+        seal.sources[source.name] = source.progress.partitions.map {
+          ($0.index, .init(position: $0.position, watermark: $0.watermark.time, isIdle: $0.watermark.isIdle))
+        }
       }
+      unsealed = regions.count
+      awaitsSeal = true
     }
-    unsealed = regions.count
+    guard awaitsSeal, mayPass(regions[0]) else { return false }
+    awaitsSeal = false
     try sealRegion(0, begun)
     return true
   }
@@ -125,7 +153,7 @@ final class Subtask {
   }
 
   private func poll(_ now: Int64) throws -> Bool {
-    guard end == .goesOn, !sources.isEmpty, mayWork(regions[0]) else { return false }
+    guard end == .goesOn, !sources.isEmpty, mayWork(regions[0]), !regions[0].isFull else { return false }
     for _ in sources.indices {
       let source = sources[turn]
       turn = turn + 1 == sources.count ? 0 : turn + 1

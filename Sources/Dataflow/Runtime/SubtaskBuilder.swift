@@ -56,7 +56,7 @@ final class SubtaskBuilder {
     let sides = ports.map { (name: $0.side.name, collector: $0.side.open(self, $0.node)) }
     return OperatorContext(
       name: node.label, builder: self, counters: counters(id), initialWatermark: known, times: region.times,
-      sides: sides, register: { region.add($0, of: id) })
+      sides: sides, register: { region.add($0, of: id) }, employ: { region.add($0) })
   }
 
   func addSource<S: Source>(

@@ -92,6 +92,7 @@ extension KeyedState {
     let sealed = try backing.seal(changes)
     learnSize(of: sealed)
     let part = StatePart(sealed, commits, table.epoch)
+    unsafe order?.seal(table.dirty, table.dirtyCount)
     table.dirtyCount = 0
     table.epoch += 1
     return part
@@ -104,6 +105,7 @@ extension KeyedState {
     guard newest > visibleEpoch else { return }
     try backing.renew()
     visibleEpoch = newest
+    order?.forget(upTo: newest)
     if table.count >= purgeAt { purge() }
   }
 }

@@ -69,7 +69,8 @@ extension KeyedState {
   private func forgetPrepared() {
     table.dropFreed()
     chunkCount = 0
-    unsafe undo.removeAll()
+    // What a record under way has changed is not evicted; what it only looked at has nothing to undo.
+    unsafe undo.removeAll { unsafe KeyTable.header($0.entry) & KeyTable.Header.free != 0 }
   }
 
   /// Keeps the estimate of what a value takes outside its entry.

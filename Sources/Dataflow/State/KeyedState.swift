@@ -16,6 +16,8 @@ public final class KeyedState<Value> {
   var outsideBytes = 0
   /// The number of entries at which those of absent keys are let go.
   var purgeAt = 4_096
+  /// The changes that are not in the backing yet in the order of their keys, where that is asked for.
+  var order: ChangeOrder?
   /// The failed load that left entries without values; every later use throws it again.
   @usableFromInline var failure: (any Error)?
   @usableFromInline var undo: [(entry: UnsafeMutableRawPointer, value: Value?)] = unsafe []

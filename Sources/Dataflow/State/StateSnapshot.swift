@@ -71,16 +71,23 @@ final class StateLookup {
   func find(_ bytes: UnsafeRawBufferPointer, hash: UInt64) throws -> UnsafeRawBufferPointer? {
     // A first load, over nothing, is the path of every new key of a new job.
     if let reader, generation == snapshot.generation, reader.isEmpty { return nil }
-    return try unsafe snapshot.read { transaction in
+    return try unsafe read { reader, transaction in
+      key.removeAll()
+      key.append(UInt8(truncatingIfNeeded: hash >> 57))
+      unsafe key.append(bytes)
+      return try unsafe reader.get(key.bytes, in: transaction)
+    } ?? nil
+  }
+
+  /// Runs `body` on the table as of the snapshot; nil where nothing was ever stored.
+  func read<R>(_ body: (TableReader, borrowing ReadTransaction) throws -> R) throws -> R? {
+    try snapshot.read { transaction in
       if reader == nil || reader?.transactionID != transaction.id {
         reader = try space.reader(table, in: transaction)
       }
       generation = snapshot.generation
       guard let reader, !reader.isEmpty else { return nil }
-      key.removeAll()
-      key.append(UInt8(truncatingIfNeeded: hash >> 57))
-      unsafe key.append(bytes)
-      return try unsafe reader.get(key.bytes, in: transaction)
+      return try body(reader, transaction)
     }
   }
 

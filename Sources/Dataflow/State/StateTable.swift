@@ -81,6 +81,13 @@ public struct StateTable<Value>: Sendable {
 }
 
 extension StateTable {
+  @usableFromInline
+  static func tooShort(_ table: TableID, _ count: Int) -> StateError {
+    StateError(
+      .unknownSchema, state: "table \(table.value)",
+      detail: "a value of \(count) bytes has no room for the time of its writing; verify the store")
+  }
+
   /// The codec of the schema that `bytes` name.
   @usableFromInline
   func reader(_ bytes: UnsafeRawBufferPointer) throws -> Codec<Value> {

@@ -7,7 +7,7 @@ import Tables
 /// What happens per value is formed in inlinable code, so that it is specialised where the type is known.
 @safe
 public final class StateTableBacking<Value>: KeyedBacking {
-  private let lookup: StateLookup
+  @usableFromInline let lookup: StateLookup
   private let loader: (UnsafeRawBufferPointer, UInt64) throws -> Value?
   private let sealer: (StateChanges<Value>) throws -> any SealedPart
 
