@@ -1,4 +1,5 @@
 public import Bytes
+import Synchronization
 
 /// A topic as it is at one moment.
 public struct TopicDescription: Sendable, Hashable {
@@ -29,6 +30,9 @@ public struct TopicDescription: Sendable, Hashable {
   public var options: TopicOptions
   public var partitions: [Partition]
   public var segments: [Segment]
+  /// Records that were acknowledged and are not synced yet, as the topic's durability allows: behind the end offsets.
+  /// Known in the process that writes; 0 elsewhere.
+  public var unsyncedRecords: Int = 0
 
   /// Records that can be read: fewer than offsets where compaction removed some.
   public var records: Int64 {
@@ -66,6 +70,7 @@ extension LogTopic {
           number: segment.number, isSealed: segment.isSealed, createdAt: segment.createdAt,
           bytes: LogFiles.size(path), path: path, startOffsets: segment.starts,
           records: segment.isSealed ? segment.records : nil, isCompacted: segment.isCompacted)
-      })
+      },
+      unsyncedRecords: state.unsynced.load(ordering: .relaxed))
   }
 }
