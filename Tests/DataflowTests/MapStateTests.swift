@@ -46,7 +46,7 @@ import Testing
           case .remove(let key): try map.remove(key)
           case .walk(let from, let before, let reversed, let limit):
             var found: [Int64] = []
-            try map.forEach(from: from, before: before, reversed: reversed) { key, value in
+            try map.visit(from: from, before: before, reversed: reversed) { key, value in
               #expect(value == key &* 3)
               found.append(key)
               return found.count < limit
@@ -88,7 +88,7 @@ import Testing
           for entry in 0..<Int64(3_000) { try map.update(entry) { $0 = ($0 ?? 0) + 1 } }
           if number % 2 == 1 { throw Refused() }
           var sum: Int64 = 0
-          try map.forEach {
+          try map.visit {
             sum += $1
             return true
           }

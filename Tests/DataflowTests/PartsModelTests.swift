@@ -116,7 +116,7 @@ import Testing
             case 8: parts.notes.emit("removed \(try parts.map.remove(name).map(String.init) ?? "none")")
             case 9:
               var range: [String] = []
-              try parts.map.forEach(before: name, reversed: true) { key, value in
+              try parts.map.visit(before: name, reversed: true) { key, value in
                 range.append("\(key)=\(value)")
                 return range.count < 5
               }

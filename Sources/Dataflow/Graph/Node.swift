@@ -65,6 +65,8 @@ public struct StateDeclaration: Sendable, Hashable {
     public static let value = Kind(rawValue: "value")
     /// Accumulators per key and window start.
     public static let windows = Kind(rawValue: "windows")
+    /// A map that every subtask has.
+    public static let broadcast = Kind(rawValue: "broadcast")
     /// Event-time timers.
     public static let timers = Kind(rawValue: "timers")
   }

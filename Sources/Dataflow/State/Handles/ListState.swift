@@ -25,7 +25,7 @@ public final class ListState<Value: Record> {
 
   /// Calls `body` with the elements in order, or against it, until it returns false.
   @inlinable
-  public func forEach(reversed: Bool = false, _ body: (Value) throws -> Bool) throws {
+  public func visit(reversed: Bool = false, _ body: (Value) throws -> Bool) throws {
     guard let place = bounds.value else { return }
     var walk = elementsStore.walk(from: place.first, before: place.end, reversed: reversed)
     while !walk.isDone {
@@ -39,7 +39,7 @@ public final class ListState<Value: Record> {
   @inlinable
   public func elements() throws -> [Value] {
     var all: [Value] = []
-    try forEach {
+    try visit {
       all.append($0)
       return true
     }
@@ -51,7 +51,7 @@ public final class ListState<Value: Record> {
   public func count() throws -> Int {
     if elementsStore.store.ttl == nil { return Int((bounds.value ?? ListBounds()).count) }
     var count = 0
-    try forEach { _ in
+    try visit { _ in
       count += 1
       return true
     }

@@ -37,18 +37,18 @@ public final class MapState<Key: KeyEncodable, Value: Record> {
   ///
   /// `body` may change the map: what it changes ahead of the walk may or may not be met.
   @inlinable
-  public func forEach(
+  public func visit(
     from lower: Key? = nil, before upper: Key? = nil, reversed: Bool = false,
     _ body: (_ key: Key, _ value: Value) throws -> Bool
   ) throws {
-    try visit(from: lower, before: upper, reversed: reversed, pageSize: 64, body)
+    try visitPages(from: lower, before: upper, reversed: reversed, pageSize: 64, body)
   }
 
   /// All entries in the order of their keys; for small maps.
   @inlinable
   public func elements() throws -> [(key: Key, value: Value)] {
     var all: [(key: Key, value: Value)] = []
-    try forEach { key, value in
+    try visit { key, value in
       all.append((key, value))
       return true
     }
@@ -74,7 +74,7 @@ public final class MapState<Key: KeyEncodable, Value: Record> {
   @inlinable
   public func count() throws -> Int {
     var count = 0
-    try forEach { _, _ in
+    try visit { _, _ in
       count += 1
       return true
     }
@@ -84,7 +84,7 @@ public final class MapState<Key: KeyEncodable, Value: Record> {
   /// Removes all entries; looks at each of them.
   @inlinable
   public func removeAll() throws {
-    try forEach { key, _ in
+    try visit { key, _ in
       try entries.change(key) { $0 = nil }
       return true
     }
@@ -93,7 +93,7 @@ public final class MapState<Key: KeyEncodable, Value: Record> {
   @inlinable
   func edge(from lower: Key?, before upper: Key?, reversed: Bool) throws -> (key: Key, value: Value)? {
     var found: (key: Key, value: Value)?
-    try visit(from: lower, before: upper, reversed: reversed, pageSize: 1) { key, value in
+    try visitPages(from: lower, before: upper, reversed: reversed, pageSize: 1) { key, value in
       found = (key, value)
       return false
     }
@@ -101,7 +101,7 @@ public final class MapState<Key: KeyEncodable, Value: Record> {
   }
 
   @inlinable
-  func visit(
+  func visitPages(
     from lower: Key?, before upper: Key?, reversed: Bool, pageSize: Int, _ body: (Key, Value) throws -> Bool
   ) throws {
     var walk = entries.walk(from: lower, before: upper, reversed: reversed)
