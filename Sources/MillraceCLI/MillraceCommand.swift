@@ -41,6 +41,8 @@ struct MillraceCommand {
       return try BackupCommand(console: console).run(try open(store), target)
     case .topics(let path, let action, let format):
       return try TopicsCommand(console: console, format: format).run(path, action)
+    case .groups(let path, let action, let format):
+      return try GroupsCommand(console: console, format: format).run(try LogPlace.open(path, .reading), action)
     case .append(let path, let topic, let options, let format):
       let place = try LogPlace.open(path, .writing)
       return try AppendCommand(console: console, options: options, format: format).run(place, topic)

@@ -8,6 +8,10 @@ extension ArgumentReader {
     options.limit = try integer("limit", atLeast: 1).map { Int($0) }
     options.isFollowing = has("follow")
     options.start = try position("from")
+    options.group = value("group")
+    if options.group != nil, options.partition != nil {
+      throw wrong("options '--group' and '--partition' exclude each other")
+    }
     return options
   }
 

@@ -9,6 +9,7 @@ extension ArgumentReader {
       let settings = try topicSettings()
       if settings == TopicSettings() { throw wrong("nothing to change is named") }
       return .set(operand(1), settings)
+    case "topics compact": return .compact(operand(1), isSealing: has("seal"))
     default: return .delete(operand(1), isSure: has("yes"))
     }
   }

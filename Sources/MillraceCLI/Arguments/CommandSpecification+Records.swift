@@ -30,7 +30,10 @@ extension CommandSpecification {
           name: "from", value: "WHERE",
           help: "Begin at 'earliest', 'latest', an offset, or a time (default: the last ten of each partition)."),
         Option(name: "limit", value: "N", help: "Stop after so many records."),
-        Option(name: "follow", value: nil, help: "Wait for new records until interrupted."), json, help,
+        Option(name: "follow", value: nil, help: "Wait for new records until interrupted."),
+        Option(
+          name: "group", value: "NAME", help: "Go on where this consumer group left off, and commit what is shown."),
+        json, help,
       ],
       examples: [
         "millrace tail ads.store purchases --from earliest --limit 5 --json",

@@ -37,6 +37,14 @@ extension CommandSpecification {
       name: "topics set", summary: "Change a topic's settings; partitions never change.", operands: [place, topic],
       options: settings + [json, help], examples: ["millrace topics set ads.store purchases --retention-age 7d"]),
     CommandSpecification(
+      name: "topics compact", summary: "Compact a topic now: of every key only the latest record stays.",
+      operands: [place, topic],
+      options: [
+        Option(name: "seal", value: nil, help: "Begin a new file first, so that the latest records take part."), json,
+        help,
+      ],
+      examples: ["millrace topics compact ads.store prices --seal"]),
+    CommandSpecification(
       name: "topics delete", summary: "Delete a topic and its files.", operands: [place, topic],
       options: [Option(name: "yes", value: nil, help: "Do it: nothing brings its records back."), help],
       examples: ["millrace topics delete ads.store purchases --yes"]),

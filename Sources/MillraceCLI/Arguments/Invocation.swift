@@ -9,6 +9,7 @@ enum Invocation: Equatable, Sendable {
   case verify(store: String, OutputFormat)
   case backup(store: String, target: String)
   case topics(place: String, TopicsAction, OutputFormat)
+  case groups(place: String, GroupsAction, OutputFormat)
   case append(place: String, topic: String, AppendOptions, OutputFormat)
   case export(place: String, topic: String, ExportOptions)
 }
@@ -29,6 +30,8 @@ struct TailOptions: Equatable, Sendable {
   var start: RecordPosition?
   var limit: Int?
   var isFollowing = false
+  /// The consumer group that goes on where it left off; `start` is for one that has not begun.
+  var group: String?
 }
 
 /// Which rows `query` shows.

@@ -66,6 +66,7 @@ extension Invocation {
     case "backup": return .backup(store: store, target: arguments.operand(1))
     case "append": return .append(place: store, topic: arguments.operand(1), try arguments.appendOptions(), format)
     case "export": return .export(place: store, topic: arguments.operand(1), try arguments.exportOptions())
+    case _ where name.hasPrefix("groups "): return .groups(place: store, try arguments.groupsAction(name), format)
     default: return .topics(place: store, try arguments.topicsAction(name), format)
     }
   }

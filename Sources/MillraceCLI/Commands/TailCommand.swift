@@ -12,6 +12,12 @@ struct TailCommand {
   func run(_ place: LogPlace, _ name: String) throws -> Int32 {
     defer { place.close() }
     var topic = try place.topic(name)
+    if let group = options.group {
+      return try GroupTail(console: console, options: options).run(group, topic.log) { record in
+        let value = unsafe record.value.withUnsafeBytes { unsafe topic.value($0) }
+        try show(record.partition, record.offset, record.timestamp, record.key, value, record.headers)
+      }
+    }
     let ranges = try RecordRanges(topic: topic.log, command: "tail").ranges(
       partitions: options.partition.map { [$0] },
       from: { options.start ?? .offset(max($0.lowerBound, $0.upperBound - Self.lastRecords)) })
@@ -25,7 +31,9 @@ struct TailCommand {
         let end = options.isFollowing ? .max : ranges[batch.partition]?.upperBound ?? 0
         for record in batch where record.offset < end {
           if let limit = options.limit, shown >= limit { break }
-          try show(record, batch.partition, &topic)
+          let key = unsafe record.hasKey ? [UInt8](record.key) : nil
+          let value = unsafe topic.value(record.value)
+          try show(batch.partition, record.offset, record.timestamp, key, value, record.headers)
           shown += 1
         }
       }
@@ -50,18 +58,21 @@ struct TailCommand {
 
   // MARK: - Showing
 
-  private func show(_ record: LogRecord, _ partition: Int, _ topic: inout PlaceTopic) throws {
-    let key = unsafe record.hasKey ? OutputValue(textOrBytes: [UInt8](record.key)) : .null
-    let value = OutputValue(unsafe topic.value(record.value))
-    let headers = record.headers.map { (name: $0.name, value: OutputValue(textOrBytes: $0.value)) }
+  private func show(
+    _ partition: Int, _ offset: Int64, _ time: Timestamp, _ keyBytes: [UInt8]?, _ untyped: UntypedValue,
+    _ allHeaders: [LogHeader]
+  ) throws {
+    let key = keyBytes.map { OutputValue(textOrBytes: $0) } ?? .null
+    let value = OutputValue(untyped)
+    let headers = allHeaders.map { (name: $0.name, value: OutputValue(textOrBytes: $0.value)) }
     guard format == .json else {
-      var text = "\(partition)/\(record.offset)  \(TimeText.of(record.timestamp))  \(shown(key))  \(shown(value))"
+      var text = "\(partition)/\(offset)  \(TimeText.of(time))  \(shown(key))  \(shown(value))"
       if !headers.isEmpty { text += "  \(JSONText.of(.object(headers)))" }
       return try console.line(text)
     }
     var members: [(name: String, value: OutputValue)] = [
-      (name: "partition", value: .integer(Int64(partition))), (name: "offset", value: .integer(record.offset)),
-      (name: "timestamp", value: .text(TimeText.of(record.timestamp))), (name: "key", value: key),
+      (name: "partition", value: .integer(Int64(partition))), (name: "offset", value: .integer(offset)),
+      (name: "timestamp", value: .text(TimeText.of(time))), (name: "key", value: key),
       (name: "value", value: value),
     ]
     if !headers.isEmpty { members.append((name: "headers", value: .object(headers))) }

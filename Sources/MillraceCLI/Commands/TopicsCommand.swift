@@ -25,6 +25,10 @@ struct TopicsCommand {
       _ = try place.topic(name)
       try place.log.setOptions(of: name) { settings.apply(to: &$0) }
       try report("changed", try place.log.topic(name).options, name)
+    case .compact(let name, let isSealing):
+      let place = try LogPlace.open(path, .writing)
+      defer { place.close() }
+      try CompactText(console: console, format: format).compact(try place.topic(name).log, isSealing: isSealing)
     case .delete(let name, let isSure):
       return try delete(name, isSure: isSure, path)
     }

@@ -11,14 +11,8 @@ enum TopicsAction: Equatable, Sendable {
   case create(String, TopicSettings, NewPlace?)
   case set(String, TopicSettings)
   case delete(String, isSure: Bool)
-
-  /// Whether it needs the lock of the one who writes.
-  var isWriting: Bool {
-    switch self {
-    case .list, .describe: false
-    default: true
-    }
-  }
+  /// With the live file sealed first, or without it.
+  case compact(String, isSealing: Bool)
 }
 
 /// A topic's settings, as far as the command line names them.
