@@ -42,9 +42,11 @@ struct totals {
   uint64_t sum;
 };
 
+/* What stands behind the header first, then the header without the checksum itself. */
 static uint32_t checksum(unsigned char *batch, size_t size) {
-  uint32_t crc = crc32_iscsi(batch, 8, ~0u);
-  return ~crc32_iscsi(batch + 12, (int)(size - 12), crc);
+  uint32_t crc = crc32_iscsi(batch + HEADER, (int)(size - HEADER), ~0u);
+  crc = crc32_iscsi(batch, 8, crc);
+  return ~crc32_iscsi(batch + 12, HEADER - 12, crc);
 }
 
 static void walk(MDB_env *environment, int verifies, struct totals *totals) {
@@ -58,7 +60,7 @@ static void walk(MDB_env *environment, int verifies, struct totals *totals) {
   while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0) {
     unsigned char *batch = value.mv_data;
     if (value.mv_size < HEADER || memcmp(batch, "MLB1", 4) != 0) fail("no batch", totals->batches);
-    if (LOAD(uint16_t, batch + 6) != 0) fail("flags: walk a topic without compression", totals->batches);
+    if (LOAD(uint16_t, batch + 6) != 0) fail("flags: walk a topic without compression and compaction", totals->batches);
     if (verifies && checksum(batch, value.mv_size) != LOAD(uint32_t, batch + 8)) fail("checksum", totals->batches);
     uint32_t count = LOAD(uint32_t, batch + 12);
     unsigned char *position = batch + HEADER, *end = batch + value.mv_size;

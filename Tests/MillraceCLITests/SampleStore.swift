@@ -109,7 +109,16 @@ struct CommandRun {
   /// `input` comes in chunks of `chunk` bytes. Unless told otherwise a command that follows ends at its first pause, and
   /// one that reads is not interrupted.
   init(
-    _ arguments: String..., isErrorTerminal: Bool = false, width: Int? = nil,
+    _ arguments: String..., isErrorTerminal: Bool = false, width: Int? = nil, isStopped: (() -> Bool)? = nil,
+    output limit: Int = .max, input: [UInt8] = [], chunk: Int = 1 << 16
+  ) {
+    self.init(
+      arguments, isErrorTerminal: isErrorTerminal, width: width, isStopped: isStopped, output: limit, input: input,
+      chunk: chunk)
+  }
+
+  private init(
+    _ arguments: [String], isErrorTerminal: Bool = false, width: Int? = nil,
     isStopped: (() -> Bool)? = nil, output limit: Int = .max, input: [UInt8] = [], chunk: Int = 1 << 16
   ) {
     var input = input[...]
@@ -133,6 +142,13 @@ struct CommandRun {
     code = MillraceCommand(console: console).run(arguments)
     self.output = String(decoding: output, as: UTF8.self)
     self.errors = errors
+  }
+
+  /// As `init`, on a thread of its own: for commands that wait for tasks, whose pool the tests use up.
+  static func onThread(_ arguments: String...) async -> CommandRun {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(returning: CommandRun(arguments)) }
+    }
   }
 
   /// The output's lines as JSON objects.

@@ -20,7 +20,7 @@ import Testing
     let line =
       "topics create a t --partitions 8 --segment-bytes 64MiB --segment-age 12h --retention-bytes 1G "
       + "--retention-age 7d --max-record-bytes 2m --timestamps append --compression zstd:7 --compaction on "
-      + "--tombstone-delay 2h --compaction-age 15min --init log"
+      + "--tombstone-delay 2h --compaction-age 15min --durability interval:100ms --init log"
     var settings = TopicSettings()
     settings.partitions = 8
     settings.segmentBytes = 64 << 20
@@ -28,6 +28,7 @@ import Testing
     settings.retentionBytes = .at(1 << 30)
     settings.retentionAge = .at(.seconds(7 * 86_400))
     settings.maximumRecordBytes = 2 << 20
+    settings.durability = .interval(.milliseconds(100))
     settings.isTimedByLog = true
     settings.compressionLevel = .at(7)
     settings.isCompacted = true
@@ -71,6 +72,11 @@ import Testing
     ("topics create a t --retention-age 7y", "takes a time"),
     ("topics create a t --compression gzip", "takes 'none', 'zstd' or 'zstd:LEVEL'"),
     ("topics create a t --compression zstd:20", "not 'zstd:20'"),
+    (
+      "topics create a t --durability often",
+      "takes 'synced', 'interval:TIME' (interval:100ms) or 'system', not 'often'"
+    ),
+    ("topics create a t --durability interval:5", "not 'interval:5'"),
     ("topics create a t --timestamps log", "takes 'event' or 'append', not 'log'"),
     ("topics create a t --compaction yes", "takes 'on' or 'off', not 'yes'"),
     ("topics create a t --init dir", "takes 'store' or 'log', not 'dir'"),

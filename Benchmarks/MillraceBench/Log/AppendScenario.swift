@@ -3,7 +3,7 @@ import Millrace
 extension LogScenarios {
   static let append = Scenario(
     name: "log-append",
-    summary: "100-byte records, 1,000 per batch, 10 batches per commit, synced; partitions=1",
+    summary: "100-byte records, 1,000 per batch, 10 batches per commit, synced; partitions=1 zstd= data=text",
     defaultSize: 10_000_000
   ) { options in
     let topic = try topic(options, LogOptions(batchBytes: 128 << 10, commitBytes: 1_000_000))
@@ -15,6 +15,7 @@ extension LogScenarios {
       settings: [
         "recordBytes": "100", "recordsPerBatch": "1000", "partitions": "\(topic.partitions)",
         "durability": "synced before acknowledge", "data": options.settings["data"] ?? "random",
+        "zstd": options.settings["zstd"] ?? "none",
       ],
       facts: [
         "end": "\(try topic.offsets().map(\.upperBound).reduce(0, +))", "bytesOnDisk": "\(try topic.describe().bytes)",

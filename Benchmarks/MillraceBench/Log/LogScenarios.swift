@@ -4,6 +4,7 @@ import Millrace
 enum LogScenarios {
   static let all: [Scenario] = [
     append, appendAwaiting, appendUnbatched, appendSingle, scan, tail, tailElsewhere,
+    keyed,
   ]
 
   /// The topic of a scenario, in a log of its own or, with `--folder`, in the one that an earlier run left there.
@@ -14,10 +15,11 @@ enum LogScenarios {
     return try log.topic("bench", try topicOptions(options, partitions: partitions))
   }
 
-  /// `partitions=` and `segment-mb=`, as the command line says.
+  /// `partitions=`, `segment-mb=` and `zstd=` (a level), as the command line says.
   static func topicOptions(_ options: Scenario.Options, partitions: Int? = nil) throws -> TopicOptions {
     TopicOptions(
       partitions: partitions ?? options.integer("partitions", 1),
-      segmentBytes: options.integer("segment-mb", 1024) << 20)
+      segmentBytes: options.integer("segment-mb", 1024) << 20,
+      compression: options.settings["zstd"].flatMap(Int.init).map { .zstd(level: $0) } ?? .none)
   }
 }

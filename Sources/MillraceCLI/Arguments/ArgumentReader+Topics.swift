@@ -22,12 +22,26 @@ extension ArgumentReader {
     settings.retentionBytes = try limit("retention-bytes", "none", size)
     settings.retentionAge = try limit("retention-age", "forever", duration)
     settings.maximumRecordBytes = try size("max-record-bytes")
+    settings.durability = try durability()
     settings.isTimedByLog = try choice("timestamps", TimestampChoice.self).map { $0 == .append }
     settings.compressionLevel = try compression()
     settings.isCompacted = try choice("compaction", SwitchChoice.self).map { $0 == .on }
     settings.tombstoneDelay = try duration("tombstone-delay")
     settings.compactionAge = try duration("compaction-age")
     return settings
+  }
+
+  private func durability() throws(UsageError) -> DurabilityChoice? {
+    switch value("durability") {
+    case nil: return nil
+    case "synced": return .synced
+    case "system": return .system
+    case let text?:
+      if text.hasPrefix("interval:"), let interval = DurationText.parse(String(text.dropFirst("interval:".count))) {
+        return .interval(interval)
+      }
+      throw wrong("'--durability' takes 'synced', 'interval:TIME' (interval:100ms) or 'system', not '\(text)'")
+    }
   }
 
   private enum TimestampChoice: String, CaseIterable { case event, append }

@@ -7,6 +7,10 @@ extension CommandSpecification {
     Option(name: "retention-bytes", value: "SIZE", help: "Remove the oldest files beyond this size; or 'none'."),
     Option(name: "retention-age", value: "TIME", help: "Remove files whose last record is older; or 'forever'."),
     Option(name: "max-record-bytes", value: "SIZE", help: "The largest record; at most 16,777,215 bytes."),
+    Option(
+      name: "durability", value: "WHEN",
+      help: "Appends are acknowledged when 'synced' (default), or before: synced every 'interval:TIME', or by 'system'."
+    ),
     Option(name: "timestamps", value: "WHO", help: "Times are the 'event's own (default), or those of the 'append'."),
     Option(name: "compression", value: "HOW", help: "'none' (default), 'zstd', or 'zstd:LEVEL' with 1 to 19."),
     Option(name: "compaction", value: "ON", help: "'on': keep the latest record of each key only; 'off' (default)."),

@@ -46,5 +46,7 @@ struct AppendTarget {
   /// know.
   func append(_ records: [NewRecord]) throws {
     try topic.appendBlocking(contentsOf: records, partition: partition)
+    // In a topic that acknowledges before the sync: what we call durable is.
+    try topic.flushBlocking()
   }
 }

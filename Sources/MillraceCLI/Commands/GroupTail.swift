@@ -20,7 +20,9 @@ struct GroupTail {
   /// Shows records until the end, the limit or an interrupt. What was shown is committed, after it was written: a record
   /// may be shown again after a crash, none is left out.
   func run(_ group: String, _ topic: LogTopic, show: (OwnedRecord) throws -> Void) throws -> Int32 {
-    console.catchInterrupts()
+    // One that does not wait for more may be ended anywhere.
+    if options.isFollowing { console.catchInterrupts() }
+    let isStopped = options.isFollowing ? console.isStopped : { false }
     let subscription = try topic.subscribe(
       group: group,
       SubscriptionOptions(
@@ -29,8 +31,8 @@ struct GroupTail {
     defer { try? AsyncWork.run { await subscription.close() } }
     let feed = Feed(subscription, min(options.limit ?? 1000, 1000))
     var left = options.limit ?? .max
-    while left > 0, !console.isStopped() || !options.isFollowing {
-      let batch = try AsyncWork.run(isStopped: console.isStopped) { try await feed.next() }
+    while left > 0, !isStopped() {
+      let batch = try AsyncWork.run(isStopped: isStopped) { try await feed.next() }
       guard let batch else { break }
       let shown = Array(batch.prefix(left))
       for record in shown { try show(record.record) }

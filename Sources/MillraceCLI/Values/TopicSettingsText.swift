@@ -9,6 +9,7 @@ extension TopicSettings {
     if let retentionBytes { options.retentionBytes = retentionBytes.value }
     if let retentionAge { options.retentionAge = retentionAge.value }
     if let maximumRecordBytes { options.maximumRecordBytes = maximumRecordBytes }
+    if let durability { options.durability = Durability(durability) }
     if let isTimedByLog { options.timestamps = isTimedByLog ? .append : .event }
     if let compressionLevel { options.compression = compressionLevel.value.map { .zstd(level: $0) } ?? .none }
     if let isCompacted { options.compaction = isCompacted ? options.compaction ?? Compaction() : nil }
@@ -17,6 +18,26 @@ extension TopicSettings {
     if tombstoneDelay != nil || compactionAge != nil { options.compaction = options.compaction ?? Compaction() }
     if let tombstoneDelay { options.compaction?.tombstoneDelay = tombstoneDelay }
     if let compactionAge { options.compaction?.minimumAge = compactionAge }
+  }
+}
+
+extension Durability {
+  init(_ choice: DurabilityChoice) {
+    self =
+      switch choice {
+      case .synced: .synced
+      case .interval(let interval): .interval(interval)
+      case .system: .system
+      }
+  }
+
+  /// As the command line names it.
+  var text: String {
+    switch self {
+    case .synced: "synced"
+    case .interval(let interval): "interval:\(DurationText.of(interval))"
+    case .system: "system"
+    }
   }
 }
 
@@ -37,6 +58,7 @@ struct TopicSetting {
       TopicSetting("retention-bytes", options.retentionBytes),
       TopicSetting("retention-age", options.retentionAge, without: "forever"),
       TopicSetting("max-record-bytes", options.maximumRecordBytes),
+      TopicSetting("durability", options.durability.text),
       TopicSetting("timestamps", options.timestamps == .append ? "append" : "event"),
       TopicSetting("compression", compression(options.compression)),
       TopicSetting("compaction", options.compaction == nil ? "off" : "on"),

@@ -15,6 +15,13 @@ enum TopicsAction: Equatable, Sendable {
   case compact(String, isSealing: Bool)
 }
 
+/// When appends are acknowledged.
+enum DurabilityChoice: Equatable, Sendable {
+  case synced
+  case interval(Duration)
+  case system
+}
+
 /// A topic's settings, as far as the command line names them.
 struct TopicSettings: Equatable, Sendable {
   /// A limit that may be lifted.
@@ -36,6 +43,7 @@ struct TopicSettings: Equatable, Sendable {
   var retentionBytes: Limit<Int>?
   var retentionAge: Limit<Duration>?
   var maximumRecordBytes: Int?
+  var durability: DurabilityChoice?
   /// Whether the log gives the times, not the one who appends.
   var isTimedByLog: Bool?
   /// A level of zstd.
