@@ -17,12 +17,12 @@ struct CompactText {
     let position = Position()
     var progress = console.progress("compacting", total: nil)
     defer { progress.finish() }
-    let result = try AsyncWork.run(
-      isStopped: { Interrupts.hasCome }, look: { progress.update(position.bytes.load(ordering: .relaxed)) }
-    ) {
+    let work: @Sendable () async throws -> CompactionResult = {
       if isSealing { try await topic.seal() }
       return try await topic.compact { position.bytes.store($0.bytesDone, ordering: .relaxed) }
     }
+    let result = try AsyncWork.run(
+      isStopped: { Interrupts.hasCome }, look: { progress.update(position.bytes.load(ordering: .relaxed)) }, work)
     progress.finish()
     try report(result, topic.name)
   }
