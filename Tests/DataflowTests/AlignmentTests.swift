@@ -138,9 +138,3 @@ import Testing
     #expect(report.description.contains("partition 2 of events: unmoved for 7 s, its latest record is of 40"))
   }
 }
-
-/// A value shared by closures of one thread.
-final class Box<Value> {
-  var value: Value
-  init(_ value: Value) { self.value = value }
-}

@@ -63,12 +63,12 @@ public struct StateDeclaration: Sendable, Hashable {
     public init(rawValue: String) { self.rawValue = rawValue }
     /// One value per key.
     public static let value = Kind(rawValue: "value")
-    /// Accumulators per key and window start.
-    public static let windows = Kind(rawValue: "windows")
+    /// A value per window (or part of one) and key, in this order.
+    public static let windows = Kind(rawValue: "windows by time")
     /// A map that every subtask has.
     public static let broadcast = Kind(rawValue: "broadcast")
-    /// Event-time timers.
-    public static let timers = Kind(rawValue: "timers")
+    /// Timers, by time and key.
+    public static let timers = Kind(rawValue: "timers by time")
   }
 
   /// Unique in the job: the operator's name, or `operator/state`.

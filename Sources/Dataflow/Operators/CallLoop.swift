@@ -77,8 +77,7 @@ extension OperatorContext {
   /// The timers kept as the state called `name`, those of the last checkpoint included.
   @usableFromInline
   func eventTimers(_ name: String) throws -> EventTimers {
-    let index = TimeIndex()
-    try loadNamespaces(of: name, into: index)
-    return EventTimers(keyedState(over: try stateBacking(name, of: UInt8.self)), index, counters)
+    let state = keyedState(over: try stateBacking(name, of: UInt8.self))
+    return EventTimers(state, try dueIndex(of: name, width: KeyColumn.timeWidth), counters)
   }
 }

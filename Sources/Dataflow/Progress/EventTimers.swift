@@ -4,16 +4,16 @@ public import Bytes
 /// state.
 @usableFromInline
 final class EventTimers {
-  /// A value per key and time, the time as the key's namespace: present while the timer waits.
+  /// A value per time and key, the time in front: present while the timer waits.
   @usableFromInline let state: KeyedState<UInt8>
-  private let index: TimeIndex
+  private let index: DueIndex
   private let counters: OperatorCounters
   /// The requests gathered since `apply`: key and time, and whether set or deleted.
   private var requested = KeyColumn()
   private var requests: [(time: Int64, isSet: Bool)] = []
 
   @usableFromInline
-  init(_ state: KeyedState<UInt8>, _ index: TimeIndex, _ counters: OperatorCounters) {
+  init(_ state: KeyedState<UInt8>, _ index: DueIndex, _ counters: OperatorCounters) {
     self.state = state
     self.index = index
     self.counters = counters
@@ -26,7 +26,7 @@ final class EventTimers {
   @usableFromInline
   func gather(_ wanted: [(time: Int64, isSet: Bool)], _ keys: borrowing KeyColumn, at position: Int) {
     for request in wanted {
-      requested.append(from: keys, at: position, namespace: request.time)
+      requested.append(request.time, width: KeyColumn.timeWidth, before: keys, at: position)
       requests.append(request)
     }
   }
@@ -44,7 +44,7 @@ final class EventTimers {
         discarded += 1
       } else if value == nil {
         value = 1
-        index.keys(at: request.time).keys.append(from: requested, at: position)
+        index.keys(of: request.time).keys.append(from: requested, at: position)
       }
     }
     counters.discardedTimers(discarded)
@@ -54,13 +54,13 @@ final class EventTimers {
 
   /// Takes out the earliest timers due at `watermark`: the keys, without the time, of those that still wait.
   @usableFromInline
-  func next(dueAt watermark: Timestamp) throws -> (time: Timestamp, keys: TimeIndex.Waiting)? {
-    guard let (time, waiting) = index.next(upTo: watermark.microseconds) else { return nil }
-    let due = TimeIndex.Waiting()
+  func next(dueAt watermark: Timestamp) throws -> (time: Timestamp, keys: DueIndex.Waiting)? {
+    guard let (time, waiting) = try index.next(upTo: watermark.microseconds) else { return nil }
+    let due = DueIndex.Waiting()
     try state.update(waiting.keys, 0..<waiting.keys.count) { position, value in
       guard value != nil else { return }
       value = nil
-      unsafe waiting.keys.withBytes(at: position) { unsafe due.keys.append($0.slice(0, $0.count - 8)) }
+      unsafe waiting.keys.withBytes(at: position) { unsafe due.keys.append($0.slice(8, $0.count - 8)) }
     }
     return (Timestamp(microseconds: time), due)
   }
