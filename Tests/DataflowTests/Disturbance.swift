@@ -4,6 +4,7 @@ import Dataflow
 /// same run.
 func disturb(
   _ job: Job, _ store: TestStore, _ random: inout Random, clock: any RuntimeClock = ManualClock(),
+  parallelism: [Int] = [1, 2, 3, 8], batchSize: ClosedRange<Int> = 1...40,
   each: (inout Random) throws -> Void = { _ in }
 ) throws {
   final class Turns {
@@ -14,9 +15,9 @@ func disturb(
   while true {
     attempts += 1
     let options = RunOptions(
-      mode: .drain, parallelism: [1, 2, 3, 8].randomElement(using: &random) ?? 1,
+      mode: .drain, parallelism: parallelism.randomElement(using: &random) ?? 1,
       checkpoints: .everyRecords(Int.random(in: 1...60, using: &random)),
-      batchSize: Int.random(in: 1...40, using: &random), queueLimit: Int.random(in: 1...100, using: &random),
+      batchSize: Int.random(in: batchSize, using: &random), queueLimit: Int.random(in: 1...100, using: &random),
       stateMemory: Bool.random(using: &random) ? 1 : 1 << 20, clock: clock)
     let turns = Turns(random)
     let driver: JobDriver
