@@ -27,7 +27,9 @@ extension PaneWindows {
         let place = places[index]
         // A record that failed in one of its windows is left out of the others.
         if place.record == failed { continue }
-        if try !take(batch, place.record, panes, at: index, place.bounds, now: now, timer: nil) { failed = place.record }
+        if try !take(batch, place.record, panes, at: index, place.bounds, now: now, timer: nil) {
+          failed = place.record
+        }
       }
       start = end
     }

@@ -18,7 +18,9 @@ public struct StandardTrigger<Element: Sendable>: WindowTrigger {
   public var initialState: StandardTriggerState { StandardTriggerState() }
   public var usesProcessingTime: Bool { earlyOfClock != nil }
 
-  public func onRecord(_: borrowing Element, _ state: inout StandardTriggerState, _ context: inout TriggerContext) -> TriggerAction {
+  public func onRecord(_: borrowing Element, _ state: inout StandardTriggerState, _ context: inout TriggerContext)
+    -> TriggerAction
+  {
     if context.isOver { return .fire }
     if let count = count {
       state.count += 1
@@ -69,7 +71,9 @@ public struct StandardTrigger<Element: Sendable>: WindowTrigger {
     return context.isOver ? .none : .fire
   }
 
-  public func merge(_ other: StandardTriggerState, into state: inout StandardTriggerState, _ context: inout TriggerContext) {
+  public func merge(
+    _ other: StandardTriggerState, into state: inout StandardTriggerState, _ context: inout TriggerContext
+  ) {
     state.count += other.count
     // The other's timers are gone; its changes wait as ours do.
     if other.tick != .min && state.tick == .min {

@@ -71,7 +71,8 @@ extension WindowShape where Self == OverlappingWindows {
 
   /// Windows that begin every `size` and grow: each fires every `step`, with all since its beginning, the last time at
   /// its end. `size` is made a multiple of `step`.
-  public static func cumulative(_ size: Duration, every step: Duration, offset: Duration = .zero) -> OverlappingWindows {
+  public static func cumulative(_ size: Duration, every step: Duration, offset: Duration = .zero) -> OverlappingWindows
+  {
     let step = max(1, step.wholeMicroseconds)
     let count = max(1, size.wholeMicroseconds / step)
     let whole = step.multipliedReportingOverflow(by: count).partialValue

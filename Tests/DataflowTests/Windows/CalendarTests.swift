@@ -22,7 +22,8 @@ import Testing
     let spring: Int64 = 1_774_738_800_000_000  // 2026-03-28T23:00Z, midnight in Berlin
     let autumn: Int64 = 1_792_879_200_000_000  // 2026-10-24T22:00Z
     let found = try days(
-      Self.berlin, [spring - 1, spring, spring + 22 * Self.hour, spring + 23 * Self.hour, autumn, autumn + 25 * Self.hour])
+      Self.berlin,
+      [spring - 1, spring, spring + 22 * Self.hour, spring + 23 * Self.hour, autumn, autumn + 25 * Self.hour])
     #expect(found.map(\.hours) == [24, 23, 24, 25, 24])
     #expect(found.map(\.start).contains(spring))
     #expect(found.map(\.start).contains(spring + 23 * Self.hour))

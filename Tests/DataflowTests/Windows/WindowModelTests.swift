@@ -21,7 +21,8 @@ import Testing
       case 0: .tumbling(size: size, offset: Int64.random(in: 0..<size, using: &random))
       case 1:
         .sliding(
-          size: size, slide: Int64.random(in: 1...size, using: &random), offset: Int64.random(in: 0...2, using: &random))
+          size: size, slide: Int64.random(in: 1...size, using: &random), offset: Int64.random(in: 0...2, using: &random)
+        )
       case 2: .cumulative(size: 24, step: [2, 4, 8, 24].randomElement(using: &random) ?? 4)
       case 3, 4: .session(gap: Int64.random(in: 1...8, using: &random))
       default: .count(Int.random(in: 1...5, using: &random))
