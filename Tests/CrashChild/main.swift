@@ -12,8 +12,10 @@ case "ads": await AdsChild.run(Array(arguments.dropFirst()))
 case "ads-read": AdsReader.run(Array(arguments.dropFirst()))
 case "log": await LogChild.run(Array(arguments.dropFirst()))
 case "log-read": LogReaderChild.run(Array(arguments.dropFirst()))
+case "log-group": await LogGroupChild.run(Array(arguments.dropFirst()))
 case "log-check": LogCheckChild.run(Array(arguments.dropFirst()))
 default:
-  Child.say("unknown subcommand; known: files, lmdb, lmdb-commits, log-appends, ads, ads-read, log, log-read, log-check")
+  Child.say(
+    "unknown subcommand; known: files, lmdb, lmdb-commits, log-appends, ads, ads-read, log, log-read, log-group, log-check")
   exit(64)
 }

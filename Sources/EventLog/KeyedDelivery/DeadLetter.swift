@@ -26,6 +26,17 @@ public enum DeadLetter {
   }
 }
 
+extension LogTopic {
+  /// Appends `record`, which could not be handled, as a dead letter; returns when it is durable.
+  package func append(
+    deadLetter record: OwnedRecord, _ error: any Error, attempts: Int = 1, of subscription: Subscription
+  ) async throws {
+    let letter = DeadLetter.make(
+      record, error, attempts: attempts, topic: subscription.topic.name, group: subscription.group)
+    try await append(key: letter.key, value: letter.value, timestamp: letter.timestamp, headers: letter.headers)
+  }
+}
+
 /// Thrown by a body that knows what is to become of the record: it is not tried again.
 package struct DeliveryRejection: Error {
   package var policy: FailurePolicy

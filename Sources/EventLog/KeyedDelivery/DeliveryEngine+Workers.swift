@@ -106,11 +106,8 @@ extension DeliveryEngine {
           return state.machine.finish(job.slot)
         })
     case .deadLetter(let topic):
-      let letter = DeadLetter.make(
-        job.record, error, attempts: attempts, topic: subscription.topic.name, group: subscription.group)
       do {
-        try await topic.append(
-          key: letter.key, value: letter.value, timestamp: letter.timestamp, headers: letter.headers)
+        try await topic.append(deadLetter: job.record, error, attempts: attempts, of: subscription)
       } catch let failure {
         if state.withLock({ $0.isCancelled }) { return perform(state.withLock { $0.machine.abandon(job.slot) }) }
         var refusal = refusal(job.record, error, attempts)
