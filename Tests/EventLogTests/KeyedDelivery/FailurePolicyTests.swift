@@ -13,15 +13,17 @@ import Testing
     private let state = Mutex<(now: Duration, slept: [Duration])>((.zero, []))
     var slept: [Duration] { state.withLock { $0.slept } }
     var clock: GroupClock {
-      GroupClock(now: { self.state.withLock { $0.now } }) { duration in
-        // The intervals of commits and of stopping are none of ours.
-        if duration >= .seconds(1000) { return try await Task.sleep(for: .seconds(1000)) }
-        self.state.withLock { state in
-          state.now += duration
-          state.slept.append(duration)
-        }
-        await Task.yield()
-      }
+      GroupClock(
+        now: { self.state.withLock { $0.now } },
+        sleep: { duration in
+          // The intervals of commits and of stopping are none of ours.
+          if duration >= .seconds(1000) { return try await Task.sleep(for: .seconds(1000)) }
+          self.state.withLock { state in
+            state.now += duration
+            state.slept.append(duration)
+          }
+          await Task.yield()
+        })
     }
   }
 
@@ -93,12 +95,12 @@ import Testing
     let headers = try #require(all.first?.headers)
     #expect(headers.first == LogHeader("own", [1, 2]))
     let texts = Dictionary(uniqueKeysWithValues: headers.map { ($0.name, String(decoding: $0.value, as: UTF8.self)) })
-    #expect(texts[DeadLetter.reason] == "Failure()")
-    #expect(texts[DeadLetter.topic] == "events")
-    #expect(texts[DeadLetter.partition] == "0")
-    #expect(texts[DeadLetter.offset] == "1")
-    #expect(texts[DeadLetter.attempts] == "3")
-    #expect(texts[DeadLetter.group] == "group")
+    #expect(texts[DeadLetterHeader.reason] == "Failure()")
+    #expect(texts[DeadLetterHeader.topic] == "events")
+    #expect(texts[DeadLetterHeader.partition] == "0")
+    #expect(texts[DeadLetterHeader.offset] == "1")
+    #expect(texts[DeadLetterHeader.attempts] == "3")
+    #expect(texts[DeadLetterHeader.group] == "group")
   }
 
   @Test func aDeadLetterThatCannotBeWrittenStopsAndTheRecordIsNotFinished() async throws {

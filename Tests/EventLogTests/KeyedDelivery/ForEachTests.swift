@@ -89,7 +89,7 @@ import Testing
     #expect(journal.state.withLock { $0.most } <= maxConcurrent)
     #expect(try member.lag() == [0, 0, 0])
     // Nothing is left for the next time.
-    #expect(try await member.forEach { _ in }.finished == 0)
+    #expect(try await member.forEach(maxConcurrent: 64) { _ in }.finished == 0)
   }
 
   @Test func keylessRecordsHaveAnOrderIfTheyAreToldTo() async throws {
@@ -164,7 +164,7 @@ import Testing
     #expect(partition.committed == 20)
     #expect(partition.finished.count >= 20)
     #expect(partition.lag == 100 - Int64(journal.offsets.count))
-    let counts = try await fixture.member().forEach { record in
+    let counts = try await fixture.member().forEach(maxConcurrent: 64) { record in
       #expect(!journal.offsets.contains(record.offset), "repeated")
       journal.finish(record)
     }
@@ -243,7 +243,7 @@ import Testing
     #expect(counts.retries == 0)
     await member.close()
     let again = Journal()
-    _ = try await fixture.member().forEach { again.finish($0) }
+    _ = try await fixture.member().forEach(maxConcurrent: 64) { again.finish($0) }
     #expect(again.offsets.contains(1) && !again.offsets.contains(0))
   }
 
@@ -251,7 +251,7 @@ import Testing
     let fixture = try GroupFixture(partitions: 2)
     let member = try fixture.member { $0.tailing = true }
     let journal = Journal()
-    let run = Task { try await member.forEach { journal.finish($0) } }
+    let run = Task { try await member.forEach(maxConcurrent: 64) { journal.finish($0) } }
     for round in 1...20 {
       try fixture.write(5, from: round * 5, keys: 7)
       while journal.offsets.count < round * 5 { await Task.yield() }
@@ -263,9 +263,9 @@ import Testing
   @Test func twoConsumersOfOneSubscriptionAreRefused() async throws {
     let fixture = try GroupFixture()
     let member = try fixture.member { $0.tailing = true }
-    let run = Task { try await member.forEach { _ in } }
+    let run = Task { try await member.forEach(maxConcurrent: 64) { _ in } }
     while member.committed(0) == nil { await Task.yield() }
-    #expect(await failure { try await member.forEach { _ in } }?.code == .subscriptionInUse)
+    #expect(await failure { try await member.forEach(maxConcurrent: 64) { _ in } }?.code == .subscriptionInUse)
     #expect(await failure { try await member.forEach(maxConcurrent: 0) { _ in } }?.code == .invalidOptions)
     run.cancel()
     #expect(try await run.value.finished == 0)

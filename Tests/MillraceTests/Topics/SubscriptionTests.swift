@@ -4,8 +4,10 @@ import Synchronization
 import Testing
 
 @Suite("Subscriptions to topics") struct TopicSubscriptionTests {
-  private let folder = TemporaryFolder()
+  private let folder: TemporaryFolder
   private let ending = SubscriptionOptions(tailing: false)
+
+  init() throws { folder = try TemporaryFolder() }
 
   private func sales(_ count: Int, keys: Int = 10) -> [Sale] {
     (0..<count).map { Sale("key \($0 % keys)", Int64($0), at: Int64($0)) }
@@ -47,7 +49,7 @@ import Testing
     try await shop.sales.append(contentsOf: sales(100))
     let reading = try Store.open(at: folder.path, Store.Options(access: .readOnly))
     let topic = try reading.topic("sales", of: Sale.self, key: \.key, timestamp: \.at, partitions: 4)
-    let counts = try await topic.subscribe(group: "reader", ending).forEach { _ in }
+    let counts = try await topic.subscribe(group: "reader", ending).forEach(maxConcurrent: 64) { _ in }
     #expect(counts.finished == 100)
     #expect(try shop.store.log.group("reader").lag == 0)
   }
@@ -73,18 +75,20 @@ import Testing
 
     // Such a record is not tried again.
     let stopped = await failure(EventLogError.self) {
-      try await shop.sales.subscribe(group: "d", ending).forEach { _ in }
+      try await shop.sales.subscribe(group: "d", ending).forEach(maxConcurrent: 64) { _ in }
     }
     #expect(stopped?.code == .recordFailed)
     #expect((stopped?.underlying as? StoreError)?.code == .undecodableRecord)
     #expect(stopped?.attempts == 1)
     let skipping = try shop.sales.subscribe(group: "e", ending, onUndecodable: .skip)
-    #expect(try await skipping.forEach { _ in } == DeliveryCounts(finished: 2, skipped: 1))
+    #expect(try await skipping.forEach(maxConcurrent: 64) { _ in } == DeliveryCounts(finished: 2, skipped: 1))
     let lettering = try shop.sales.subscribe(group: "f", ending, onUndecodable: .deadLetter(letters))
-    #expect(try await lettering.forEach { _ in } == DeliveryCounts(finished: 2, deadLettered: 1))
+    #expect(try await lettering.forEach(maxConcurrent: 64) { _ in } == DeliveryCounts(finished: 2, deadLettered: 1))
     var reasons: [String] = []
     for try await letter in letters.records(partition: 0, from: 0) {
-      reasons += letter.headers.filter { $0.name == DeadLetter.group }.map { String(decoding: $0.value, as: UTF8.self) }
+      reasons += letter.headers.filter { $0.name == DeadLetterHeader.group }.map {
+        String(decoding: $0.value, as: UTF8.self)
+      }
     }
     #expect(reasons == ["c", "f"])
   }

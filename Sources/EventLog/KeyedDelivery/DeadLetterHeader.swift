@@ -1,7 +1,7 @@
 import Bytes
 
 /// What the headers of a dead letter are called; their values are text. The record's own headers come first.
-public enum DeadLetter {
+public enum DeadLetterHeader {
   /// What went wrong, at most 1,024 bytes.
   public static let reason = "dead-letter-reason"
   public static let group = "dead-letter-group"
@@ -31,7 +31,7 @@ extension LogTopic {
   package func append(
     deadLetter record: OwnedRecord, _ error: any Error, attempts: Int = 1, of subscription: Subscription
   ) async throws {
-    let letter = DeadLetter.make(
+    let letter = DeadLetterHeader.make(
       record, error, attempts: attempts, topic: subscription.topic.name, group: subscription.group)
     try await append(key: letter.key, value: letter.value, timestamp: letter.timestamp, headers: letter.headers)
   }
