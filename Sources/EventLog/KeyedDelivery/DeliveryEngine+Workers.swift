@@ -9,9 +9,12 @@ extension DeliveryEngine {
     case wait, end
   }
 
+  private static let handledBetweenYields = 16
+
   /// One worker: handles one record after the other, until it is to stop.
   func work() async {
     var done: DeliveryMachine.Slot?
+    var handled = 0
     while true {
       let (turn, action, next) = turn(finishing: done)
       done = nil
@@ -39,6 +42,9 @@ extension DeliveryEngine {
         } catch {
           await failed(job, error)
         }
+        // Bodies that never suspend must not keep commits, and everybody else, from the few threads that there are.
+        handled &+= 1
+        if handled % Self.handledBetweenYields == 0 { await Task.yield() }
       }
     }
   }
