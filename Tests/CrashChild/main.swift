@@ -16,6 +16,7 @@ case "log-group": await LogGroupChild.run(Array(arguments.dropFirst()))
 case "log-check": LogCheckChild.run(Array(arguments.dropFirst()))
 default:
   Child.say(
-    "unknown subcommand; known: files, lmdb, lmdb-commits, log-appends, ads, ads-read, log, log-read, log-group, log-check")
+    "unknown subcommand; known: files, lmdb, lmdb-commits, log-appends, ads, ads-read, log, log-read, log-group, "
+      + "log-check")
   exit(64)
 }
