@@ -1,9 +1,10 @@
+import Bytes
 import CrashSupport
+import EventLog
 import Glibc
-import Millrace
 import Synchronization
 
-/// `log-appends LOG DURABILITY SEED FIRST LAST`: appends the records FIRST…LAST of a `LogWorkload` to the topic "t", one
+/// `log-appends LOG DURABILITY SEED FIRST LAST`: appends the records FIRST…LAST of a `NumberedAppends` to the topic "t", one
 /// after another, with the durability `synced`, `interval` or `system`; says `acked N` for each, and `synced N` when the
 /// interval has passed, or after a flush, for all up to N.
 enum LogAppends {
@@ -26,8 +27,8 @@ enum LogAppends {
       options.timer = delays
       let log = try EventLog.open(at: arguments[0], options)
       let topic = try log.topic(
-        "t", TopicOptions(partitions: LogWorkload.partitions, segmentBytes: 1 << 20, durability: durability))
-      let workload = LogWorkload(seed: seed)
+        "t", TopicOptions(partitions: NumberedAppends.partitions, segmentBytes: 1 << 20, durability: durability))
+      let workload = NumberedAppends(seed: seed)
       Child.say("opened")
       for number in first...last {
         let record = workload.record(number)

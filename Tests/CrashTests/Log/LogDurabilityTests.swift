@@ -1,6 +1,7 @@
+import Bytes
 import CrashSupport
+import EventLog
 import Foundation
-import Millrace
 import Testing
 
 /// A topic's appends, crashed everywhere under each durability: exactly what it promises is there, and what is there is
@@ -11,7 +12,7 @@ import Testing
   init() throws { folder = try TemporaryFolder() }
 
   /// How many records the log at `path` holds: those of the workload from the first on, in order, none twice.
-  private func count(_ path: String, _ workload: LogWorkload, _ comment: Comment) throws -> Int {
+  private func count(_ path: String, _ workload: NumberedAppends, _ comment: Comment) throws -> Int {
     let log = try EventLog.open(at: path)
     defer { log.close() }
     // A crash before the topic was there leaves an empty log.
@@ -49,7 +50,7 @@ import Testing
   func aCrashOfTheMachineLosesNoMoreThanDeclared(durability: String) throws {
     let seed = SeededRandom.seed(for: "crash a log of durability \(durability)")
     var random = SeededRandom(seed: seed)
-    let workload = LogWorkload(seed: seed)
+    let workload = NumberedAppends(seed: seed)
     let root = folder.file("root")
     try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
     let recorder = Recorder(root: root, journalPath: folder.file("journal"))
@@ -99,7 +100,7 @@ import Testing
   func aCrashOfTheProcessLosesNothingAcknowledged(durability: String) throws {
     let seed = SeededRandom.seed(for: "kill a log of durability \(durability)")
     var random = SeededRandom(seed: seed)
-    let workload = LogWorkload(seed: seed)
+    let workload = NumberedAppends(seed: seed)
     let path = folder.file("log")
     var found = 0
     for _ in 0..<8 {

@@ -1,6 +1,6 @@
 /// A run of appends that follows from a seed alone: a child appends them, the test that crashed it knows what must be
 /// there. Records are numbered from 1 on; each begins with its number.
-public struct LogWorkload: Sendable {
+public struct NumberedAppends: Sendable {
   public static let partitions = 3
 
   /// What is done after the record was acknowledged.
