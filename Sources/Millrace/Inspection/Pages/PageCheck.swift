@@ -33,6 +33,9 @@ struct PageCheck: ~Copyable {
     static let bigData: UInt16 = 1
     static let subDatabase: UInt16 = 2
     static let integerKeys: UInt16 = 8
+    /// Of a database's record: keys in another order, several values per key. None of ours is so, and LMDB would follow
+    /// pointers that it does not have.
+    static let otherKinds: UInt16 = 0x7E
   }
 
   /// Counts of one tree, to be compared with its record.
@@ -97,6 +100,10 @@ struct PageCheck: ~Copyable {
   private mutating func walk(_ name: String, _ record: TreeRecord) {
     var tree = Tree(name: name, record: record)
     let before = damages.count
+    if name != "free", record.flags & Flags.otherKinds != 0 {
+      return report(
+        name, record.rootPage ?? 0, "its record says that it is of kind \(record.flags), as no database here")
+    }
     if let root = record.rootPage {
       walk(&tree, root, level: 1, parent: 0, from: nil, below: nil)
     }
@@ -138,6 +145,10 @@ struct PageCheck: ~Copyable {
         }
       }
       if isLeaf {
+        let known = tree.name == "main" ? Flags.subDatabase : Flags.bigData
+        if node.flags & ~known != 0 {
+          return report(tree.name, number, "its entry \(index) is of kind \(node.flags), as none here")
+        }
         tree.tally.entries += 1
         tree.lastKey = node.key
         checkValue(&tree, page, node, number)
