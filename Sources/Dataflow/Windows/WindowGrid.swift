@@ -82,7 +82,10 @@ struct WindowGrid: Sendable {
     case .paired(let period, let first, let offset):
       let whole = Wide.floor(number, 2)
       return whole * Int128(period) + (number == whole * 2 ? 0 : Int128(first)) + Int128(offset)
-    case .days(let rule): return Int128(CalendarDays(rule).start(of: number.clamped))
+    case .days(let rule):
+      let start = CalendarDays(rule).start(of: number.clamped)
+      // Beyond the end of time, which belongs to the last day.
+      return start == .max ? Int128(Int64.max) + 1 : Int128(start)
     }
   }
 
