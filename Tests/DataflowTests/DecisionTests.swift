@@ -103,6 +103,20 @@ import Testing
     #expect(anew == 10)
     #expect(exponential.restarts == 5)
   }
+
+  @Test func chanceMovesDelaysWithinTheirJitter() {
+    var state = RestartPolicy.State(
+      .exponential(initial: .units(100), factor: 3, maximum: .units(1000), jitter: 0.5, attempts: 4))
+    let delays = [0, 0.5, 1, 0.25, 0].map { state.failed(afterRunning: 0, chance: $0) }
+    #expect(delays == [50, 300, 1350, 750, nil])
+  }
+
+  @Test func aFailureRateGivesUpWhenFailuresCrowd() {
+    var state = RestartPolicy.State(.failureRate(atMost: 2, per: .units(100), backoff: .fixed(.units(5))))
+    let delays = [0, 50, 101, 151, 152].map { state.failed(afterRunning: 0, at: $0) }
+    // At 152 there were failures at 101 and 151 already.
+    #expect(delays == [5, 5, 5, 5, nil])
+  }
 }
 
 /// Memory: what cannot be evicted before a commit hurries the checkpoint and holds the input back.

@@ -65,6 +65,8 @@ public struct StateDeclaration: Sendable, Hashable {
     public static let value = Kind(rawValue: "value")
     /// A value per window (or part of one) and key, in this order.
     public static let windows = Kind(rawValue: "windows by time")
+    /// Records for which something asynchronous is under way.
+    public static let pending = Kind(rawValue: "pending")
     /// A map that every subtask has.
     public static let broadcast = Kind(rawValue: "broadcast")
     /// Timers, by time and key.

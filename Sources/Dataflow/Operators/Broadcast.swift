@@ -18,12 +18,11 @@ extension Stream {
   @inlinable
   public func broadcast(holdsTimeBack: Bool = true) -> BroadcastStream<Element> {
     let description = OperatorDescription(kind: "broadcast")
-    let ordered = flow.addExchange(description, after: self, key: { _ = $0.takeKeys() }) { batch, sender in
-      sender.send(batch, to: 0)
-    }
-    let spread = flow.addExchange(description, after: ordered.stream, key: { _ = $0.takeKeys() }) { batch, sender in
-      sender.sendToAll(batch)
-    }
+    let ordered = flow.addExchange(
+      description, after: self, key: { _ = $0.takeKeys() }, route: { batch, sender in sender.send(batch, to: 0) })
+    let spread = flow.addExchange(
+      description, after: ordered.stream, key: { _ = $0.takeKeys() },
+      route: { batch, sender in sender.sendToAll(batch) })
     return BroadcastStream(spread.stream, holdsTimeBack: holdsTimeBack)
   }
 }

@@ -16,8 +16,8 @@ extension KeyedStream {
     let left = stream.wrapped("connect") { Either<Element, Rule>.left($0) }
     let holdsTimeBack = rules.holdsTimeBack
     let right = rules.stream.wrapped(
-      "connect", watermarks: { holdsTimeBack ? $0 : Watermark(.min, isIdle: true) }
-    ) { Either<Element, Rule>.right($0) }
+      "connect", watermarks: { holdsTimeBack ? $0 : Watermark(.min, isIdle: true) },
+      wrap: { Either<Element, Rule>.right($0) })
     return BroadcastConnectedStream(left.union(right))
   }
 }

@@ -30,7 +30,7 @@ extension Stream {
   @inlinable
   func wrapped<Other: Sendable>(
     _ kind: String, watermarks: @escaping @Sendable (Watermark) -> Watermark = { $0 },
-    _ wrap: @escaping @Sendable (consuming Element) -> Other
+    wrap: @escaping @Sendable (consuming Element) -> Other
   ) -> Stream<Other> {
     flow.addOperator(OperatorDescription(kind: kind, keepsKeys: true), after: self, as: Other.self) { context, output in
       Receiver(

@@ -66,7 +66,7 @@ public final class JobRunner: Sendable {
         return try attempt(ends)
       } catch {
         let error = typed(error)
-        guard !isFinal(error), !isStopping, let delay = policy.failed(afterRunning: options.clock.now - started)
+        guard !isFinal(error), !isStopping, let delay = failure(&policy, since: started)
         else { throw error }
         state.withLock { $0.restarts += 1 }
         sleep(delay)
@@ -101,6 +101,11 @@ public final class JobRunner: Sendable {
   /// Where the event time of the run under way stands and which partition holds it back; nil between runs.
   public var watermarkReport: WatermarkReport? {
     state.withLock { $0.attempt }?.watermarkReport
+  }
+
+  private func failure(_ policy: inout RestartPolicy.State, since start: Int64) -> Int64? {
+    let now = options.clock.now
+    return policy.failed(afterRunning: now - start, at: now, chance: options.chance())
   }
 
   private var isStopping: Bool { state.withLock { $0.isStopping } }

@@ -31,6 +31,8 @@ public final class OperatorContext {
   private let register: (any CheckpointParticipant) -> Void
   private let employ: (any RegionWorker) -> Void
   private let recoveredTimes: [String: Timestamp]
+  /// The run's source of chance, from 0 up to 1.
+  let chance: @Sendable () -> Double
   /// Makes the subtask look around; from any thread.
   let wake: @Sendable () -> Void
 
@@ -56,6 +58,7 @@ public final class OperatorContext {
     self.register = register
     self.employ = employ
     recoveredTimes = builder.run.recovered.record.watermarks
+    chance = builder.run.options.chance
     let bell = builder.run.bells[builder.subtask]
     wake = { bell.ring() }
   }

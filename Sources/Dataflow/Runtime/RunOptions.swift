@@ -52,6 +52,8 @@ public struct RunOptions: Sendable {
   /// Bytes of memory for each keyed state of a subtask before committed entries are evicted.
   public var stateMemory: Int
   public var clock: any RuntimeClock
+  /// Numbers from 0 up to 1 by which delays are moved; for tests.
+  public var chance: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
   public init(
     mode: RunMode = .unbounded, parallelism: Int = 1, checkpoints: CheckpointTrigger = .every(.milliseconds(100)),
