@@ -89,6 +89,34 @@ import Testing
     #expect(letters.committed == [11])
   }
 
+  @Test func whatAFailingRecordSentAnywhereIsTakenBack() throws {
+    let store = try TestStore()
+    let results = CollectSink<String>("results")
+    let (odd, big) = (SideOutput<Int64>("odd"), SideOutput<String>("big"))
+    let (odds, bigs) = (CollectSink<Int64>("odds"), CollectSink<String>("bigs"))
+    for number: Int64 in 1...10 { source.append(number, at: .at(number)) }
+    let job = try Job("job") { flow in
+      flow.from(source).expand(
+        "spread", into: String.self, with: { (odd: $0.output(odd), big: $0.output(big)) }, onError: .skip
+      ) { number, outputs, out in
+        out.append("\(number)")
+        if number % 2 == 1 { outputs.odd.emit(number) }
+        if number > 6 { outputs.big.emit("big \(number)") }
+        if number % 5 == 0 || number == 7 { throw Refused() }
+        out.append("again \(number)")
+      }.sink(results)
+      flow.from(odd).sink(odds)
+      flow.from(big).sink(bigs)
+    }
+    let runner = JobRunner(job, checkpoints: store.checkpoints, options: RunOptions(mode: .toEnd, batchSize: 4))
+    try runner.runBlocking()
+    #expect(results.committed == [1, 2, 3, 4, 6, 8, 9].flatMap { ["\($0)", "again \($0)"] })
+    #expect(odds.committed == [1, 3, 9])
+    #expect(odds.committedTimes == [.at(1), .at(3), .at(9)])
+    #expect(bigs.committed == ["big 8", "big 9"])
+    #expect(runner.metrics?.named("spread")?.skipped == 3)
+  }
+
   @Test func aSideOutputThatNobodyReadsIsRefused() {
     let dead = SideOutput<DeadLetter<Int64>>("dead")
     let error = refusal { flow in
