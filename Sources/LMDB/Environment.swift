@@ -90,6 +90,11 @@ public final class Environment: Sendable {
       core: try EnvironmentRegistry.shared.acquire(path, options), isWritable: options.access == .readWrite)
   }
 
+  /// Checks without opening it that the file at `path` is as long as its contents: two small reads.
+  ///
+  /// - Throws: `truncated`, with what was expected and found; `notFound`, also if its creation was never finished.
+  public static func checkLength(at path: String) throws(LMDBError) { _ = try DataFile(path, .sealed).prepare() }
+
   /// The file's path as given at the first open.
   public var path: String { core.path }
 

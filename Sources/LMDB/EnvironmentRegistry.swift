@@ -19,7 +19,7 @@ final class EnvironmentRegistry: Sendable {
   func acquire(_ path: String, _ options: Environment.Options) throws(LMDBError) -> EnvironmentCore {
     // Opening under the lock keeps a second thread from opening the same file meanwhile; databases are opened after
     // it, because that may wait for a writer.
-    let result = entries.withLock { entries -> Result<EnvironmentCore, LMDBError> in
+    let result = entries.withLock { entries -> Result<(EnvironmentCore, isNew: Bool), LMDBError> in
       do throws(LMDBError) {
         if let identity = FileIdentity(path: path), let entry = entries[identity] {
           if options.access == .readWrite && entry.core.options.access != .readWrite {
@@ -27,18 +27,19 @@ final class EnvironmentRegistry: Sendable {
           }
           entry.core.strengthen(to: options.durability)
           entries[identity]?.handles += 1
-          return .success(entry.core)
+          return .success((entry.core, false))
         }
         if options.access != .sealed { try Self.refuseSharedLockFile(path, entries) }
         let core = try EnvironmentCore.open(path, options)
         entries[core.identity] = Entry(core: core, handles: 1)
-        return .success(core)
+        return .success((core, true))
       } catch {
         return .failure(error)
       }
     }
-    let core = try result.get()
+    let (core, isNew) = try result.get()
     do {
+      if isNew && options.access == .readWrite { try core.settle() }
       try core.openDatabases(options.databases, creating: options.access == .readWrite)
     } catch {
       release(core)

@@ -6,7 +6,8 @@
 //   CRASH_JOURNAL    the file written, outside of that folder; layout: struct record below, then its payload
 //   CRASH_SKIP_SYNC  set: syncs are written down but not done, which makes long runs fast
 //   CRASH_FAIL       KIND:N:ERRNO or KIND:N+:ERRNO: the Nth (or every one from there) of kind `write`, `dsync` (a
-//                    write on a descriptor opened with O_DSYNC) or `sync` fails; ERRNO 0 means a short write
+//                    write on a descriptor opened with O_DSYNC) or `sync` fails; ERRNO 0 means a short write, -9 that the
+//                    write is done and the process killed at once
 //
 // Raw system calls are used throughout, so nothing here calls what it replaces. Not seen: writes through shared
 // mappings, and stdio, whose calls stay inside the C library.
@@ -16,6 +17,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -215,6 +217,7 @@ static ssize_t write_parts(int fd, const struct iovec *parts, int count, off_t o
   if (written > 0) {
     append(WRITE, file, is_synced ? IS_SYNCED : 0, (uint64_t)at, (uint64_t)written, parts, count, (size_t)written);
   }
+  if (failure == -9) syscall(SYS_kill, (pid_t)syscall(SYS_getpid), SIGKILL);
   pthread_mutex_unlock(&mutex);
   errno = error;
   return written;

@@ -22,6 +22,9 @@ public struct Recorder: Sendable {
 
     var text: String
 
+    /// In place of an error: the write is done, and the child is killed before it knows.
+    public static let death: Int32 = -9
+
     /// The `number`th step (from 1) fails with `errorNumber`; 0 means that only half is written.
     public init(_ step: Step, number: Int, andAfter: Bool = false, errorNumber: Int32) {
       text = "\(step.rawValue):\(number)\(andAfter ? "+" : ""):\(errorNumber)"

@@ -9,7 +9,10 @@ extension LogLife {
     while !Task.isCancelled && !isFailed {
       do {
         try await Task.sleep(for: .milliseconds(Int.random(in: 1...25, using: &random)))
-        if Int.random(in: 0..<3, using: &random) == 0 {
+        let choice = Int.random(in: 0..<6, using: &random)
+        if choice == 0, let compacted = topics.first(where: { $0.0.isCompacted }) {
+          _ = try await compacted.1.compact()
+        } else if choice < 3 {
           try await topics[Int.random(in: 0..<topics.count, using: &random)].1.seal()
         } else {
           try await log.maintain()

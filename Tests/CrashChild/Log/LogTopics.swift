@@ -8,6 +8,8 @@ extension LogWorkload.Topic {
     var options = TopicOptions(partitions: partitions, segmentBytes: 1 << 20, segmentAge: .milliseconds(60))
     if name == "spread" { options.compression = .zstd(level: 1) }
     if isRetained { options.retentionAge = .milliseconds(150) }
+    if isCompacted { options.compaction = Compaction(tombstoneDelay: .zero) }
+    if mayLoseTail { options.durability = .interval(.milliseconds(20)) }
     return options
   }
 }

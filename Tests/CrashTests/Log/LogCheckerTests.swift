@@ -110,6 +110,11 @@ import Testing
     #expect(kinds(lines, contents(["plain": [[(1, 2)]]])) == [.torn])
   }
 
+  @Test func aShorterAttemptDoesNotTearTheLongerOneBeforeIt() {
+    let lines = ["i 1 idempotent plain 1 0 3", "x 1 unknown storage", "i 2 idempotent plain 1 0 2", "a 2 0:0 0:1"]
+    #expect(kinds(lines, contents(["plain": [[(1, 0), (1, 1)]]])) == [])
+  }
+
   @Test func enqueuedRecordsAreNoUnitUntilTheyAreFlushed() {
     let lines = ["i 1 enqueue plain 1 0 3", "a 1"]
     #expect(kinds(lines, contents(["plain": [[(1, 0)]]])) == [])
