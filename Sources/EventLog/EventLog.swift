@@ -44,11 +44,7 @@ public final class EventLog: Sendable {
     let path = core.directory + "/" + topic + "/" + LogFiles.segmentName(segment.number)
     // A sealed file of its full length needs no look inside; in a reading process the live one is looked at on use.
     if let size = LogFiles.size(path), segment.isSealed ? size >= segment.bytes : !core.isWritable { return }
-    do {
-      _ = try SegmentFile.open(path, number: segment.number, topic: topic, access: .sealed, mapBytes: 0)
-    } catch {
-      throw error.naming(segment)
-    }
+    do { try SegmentFile.checkLength(path, topic: topic) } catch { throw error.naming(segment) }
   }
 
   public var directory: String { core.directory }
@@ -111,8 +107,9 @@ public final class EventLog: Sendable {
     change(&options)
     options.partitions = topic.partitions
     try options.validate(topic: name)
-    let entry = try core.catalog.load().topics[name]
-    guard let entry else { throw EventLogError(.unknownTopic, "there is no such topic", topic: name) }
+    guard let entry = try core.catalog.find(name)?.topic else {
+      throw EventLogError(.unknownTopic, "there is no such topic", topic: name)
+    }
     try core.catalog.write("changing a topic's options failed") { transaction in
       try core.catalog.put(
         topic: name, TopicRecord(id: entry.id, createdAt: entry.createdAt, options: options), in: transaction)
@@ -193,9 +190,8 @@ public final class EventLog: Sendable {
   }
 
   private func load(_ name: String) throws(EventLogError) -> OpenTopic? {
-    let (known, segments) = try core.catalog.load()
-    guard let record = known[name] else { return nil }
-    return try open(name, record, segments[record.id] ?? [])
+    guard let (record, segments) = try core.catalog.find(name) else { return nil }
+    return try open(name, record, segments)
   }
 
   private func open(_ name: String, _ record: TopicRecord, _ segments: [SegmentRecord]) throws(EventLogError)
@@ -203,7 +199,7 @@ public final class EventLog: Sendable {
   {
     guard core.isWritable else {
       return OpenTopic(
-        state: TopicState(name: name, record: record, segments: segments, live: nil, tail: nil, core: core), writer: nil
+        state: TopicState(name: name, record: record, segments: segments, tail: nil, core: core), writer: nil
       )
     }
     guard let live = segments.last, !live.isSealed else {
@@ -211,13 +207,12 @@ public final class EventLog: Sendable {
         .damaged, "the catalogue names no live segment; restore it from a backup", topic: name,
         path: core.catalog.environment.path)
     }
-    let probe = TopicState(name: name, record: record, segments: segments, live: nil, tail: nil, core: core)
-    let file = try SegmentFile.open(
-      probe.path(of: live.number), number: live.number, topic: name, access: .readWrite, mapBytes: probe.mapBytes)
+    let probe = TopicState(name: name, record: record, segments: segments, tail: nil, core: core)
+    let file = try probe.file(of: live)
     do {
       let (tail, producers) = try file.recover(
         live, limit: core.options.maximumProducers, expiry: core.options.producerExpiry.wholeMicroseconds)
-      let state = TopicState(name: name, record: record, segments: segments, live: file, tail: tail, core: core)
+      let state = TopicState(name: name, record: record, segments: segments, tail: tail, core: core)
       let writer = TopicWriter(state: state, file: file, segments: segments, tail: tail, producers: producers)
       do {
         try writer.recoverJournal()
@@ -243,7 +238,7 @@ public final class EventLog: Sendable {
     )
     segment.topic = try core.catalog.nextTopic()
     let record = TopicRecord(id: segment.topic, createdAt: now, options: options)
-    let mapBytes = TopicState(name: name, record: record, segments: [segment], live: nil, tail: nil, core: core)
+    let mapBytes = TopicState(name: name, record: record, segments: [segment], tail: nil, core: core)
       .mapBytes
     let path = directory + "/" + LogFiles.segmentName(number)
     let file = try SegmentFile.create(path, segment, producers: ProducerTable(), topic: name, mapBytes: mapBytes)
@@ -260,7 +255,7 @@ public final class EventLog: Sendable {
       try? LogFiles.removeSegment(path)
       throw error
     }
-    withExtendedLifetime(file) {}
+    _ = try core.pool.segment(path) { file }
     return try open(name, record, [named])
   }
 }

@@ -37,7 +37,6 @@ final class AppendQueue: Sendable {
     var open: [BatchHandle?]
     var opened: [Int] = []
     var closed: [BatchHandle] = []
-    var free: [BatchHandle] = []
     /// Bytes of records in open and closed batches and in the commit that is being written.
     var bytes = 0
     var isWriting = false
@@ -54,6 +53,7 @@ final class AppendQueue: Sendable {
   private let state: Mutex<State>
   let limits: Limits
   private let partitions: Int
+  private let pool: BatchPool
   private let anyUnit = Atomic<UInt>(0)
   private let stamping = Atomic<Bool>(false)
   /// Counts the batches with records nobody waits for.
@@ -65,10 +65,14 @@ final class AppendQueue: Sendable {
   private let delays: Delays
 
   /// `start` is called when there is work and the writer is idle; it makes the writer call `take` until that is nil.
-  init(partitions: Int, limits: Limits, delays: Delays, start: @escaping @Sendable () -> Void) {
+  init(
+    partitions: Int, limits: Limits, delays: Delays, pool: BatchPool = BatchPool(),
+    start: @escaping @Sendable () -> Void
+  ) {
     self.limits = limits
     self.delays = delays
     self.partitions = partitions
+    self.pool = pool
     self.start = start
     state = Mutex(State(open: Array(repeating: nil, count: partitions)))
   }
@@ -82,7 +86,7 @@ final class AppendQueue: Sendable {
   deinit {
     state.withLock { state in
       for batch in state.open { batch?.free() }
-      for batch in state.closed + state.free { batch.free() }
+      for batch in state.closed { batch.free() }
     }
   }
 
@@ -178,7 +182,7 @@ final class AppendQueue: Sendable {
   }
 
   private func openBatch(_ partition: Int, _ state: inout State) -> BatchHandle {
-    let batch = state.free.popLast() ?? .make()
+    let batch = pool.take()
     unsafe batch.pointer.pointee.reset(partition: partition, isStamped: isStamped)
     // Its header counts, too: `finished` takes away what the whole batch has.
     state.bytes += unsafe batch.pointer.pointee.byteCount
@@ -230,7 +234,7 @@ final class AppendQueue: Sendable {
       state.bytes += unsafe batch.pointer.pointee.byteCount
       state.closed.append(batch)
       let isAwaited = unsafe !batch.pointer.pointee.waiters.isEmpty
-      return (state.free.popLast() ?? .make(), nil, wake(&state, isAwaited ? .awaited : .unawaited))
+      return (pool.take(), nil, wake(&state, isAwaited ? .awaited : .unawaited))
     }
     if let refusal { throw refusal }
     go(next)
@@ -260,7 +264,7 @@ final class AppendQueue: Sendable {
 
   /// An empty batch of `partition`; given back by `giveBack`.
   func borrow(_ partition: Int) -> BatchHandle {
-    let batch = state.withLock { $0.free.popLast() } ?? .make()
+    let batch = pool.take()
     unsafe batch.pointer.pointee.reset(partition: partition, isStamped: isStamped)
     return batch
   }
@@ -270,17 +274,7 @@ final class AppendQueue: Sendable {
     Int(anyUnit.add(1, ordering: .relaxed).oldValue % UInt(truncatingIfNeeded: partitions))
   }
 
-  func giveBack(_ batch: BatchHandle) { state.withLock { keep(batch, &$0) } }
-
-  /// Keeps the memory of up to 64 batches of ordinary size.
-  private func keep(_ batch: BatchHandle, _ state: inout State) {
-    if unsafe state.free.count < 64 && batch.pointer.pointee.byteCount <= 1 << 20 {
-      unsafe batch.pointer.pointee.forget()
-      state.free.append(batch)
-    } else {
-      batch.free()
-    }
-  }
+  func giveBack(_ batch: BatchHandle) { pool.give(batch) }
 
   /// Starts the writer if anything waits.
   func kick() { go(state.withLock { wake(&$0, .now) }) }
@@ -355,10 +349,8 @@ final class AppendQueue: Sendable {
 
   /// Gives back batches that were written or have failed: their memory is used again, and there may be room.
   func finished(_ batches: [BatchHandle]) {
+    for batch in batches { pool.give(batch) }
     let waiters = state.withLock { state -> [(id: UInt64, waiter: AnyWaiter<Void>)] in
-      for batch in batches {
-        keep(batch, &state)
-      }
       guard state.bytes < limits.maximumBytes else { return [] }
       defer { state.roomWaiters = [] }
       return state.roomWaiters

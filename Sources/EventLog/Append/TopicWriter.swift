@@ -3,26 +3,24 @@ import Glibc
 import LMDB
 import Synchronization
 
-/// The one that writes a topic's segments, on its own thread: takes what waits in the queue, commits it with one sync,
-/// and only then resumes those who wait (group commit).
-// Invariant of `@unchecked Sendable`: `live`, `segments`, `tail`, `producers` are touched only by jobs of `thread`,
-// after `init`, which runs before the first job.
+/// The one that writes a topic's segments, one job at a time on a thread of the log: takes what waits in the queue,
+/// commits it with one sync, and only then resumes those who wait (group commit). While it has nothing to do it holds
+/// neither a thread nor a file.
+// Invariant of `@unchecked Sendable`: what is not `let` is touched only by jobs of `worker`, after `init`, which runs
+// before the first job, or by `stop` when there is no job any more.
 final class TopicWriter: @unchecked Sendable {
   let state: TopicState
   let queue: AppendQueue
   let core: LogCore
   private let starter = Starter()
-  /// The writer's thread, 0 before its first job.
-  private let ownThread = Atomic<UInt>(0)
-  private let thread = Mutex<PinnedThread?>(nil)
-  /// The live segment; nil once the writer has ended.
-  private var live: SegmentFile?
-  var file: SegmentFile {
-    get throws(EventLogError) {
-      guard let live else { throw EventLogError(.closed, "the log was closed", topic: state.name) }
-      return live
-    }
-  }
+  private let worker: SerialWorker
+  private var isEnded = false
+  /// An input/output error after which it is not known what the live segment holds.
+  private var broken: EventLogError?
+  /// The live segment as it was opened last, and checked.
+  private weak var checked: SegmentFile?
+  /// The size of the live segment's file.
+  private var liveBytes = 0
   var segments: [SegmentRecord]
   var tail: SegmentTail
   var producers: ProducerTable
@@ -37,7 +35,9 @@ final class TopicWriter: @unchecked Sendable {
   init(state: TopicState, file: SegmentFile, segments: [SegmentRecord], tail: SegmentTail, producers: ProducerTable) {
     self.state = state
     core = state.core
-    live = file
+    worker = SerialWorker(core.writers)
+    checked = file
+    liveBytes = file.environment.usage.bytesUsed
     self.segments = segments
     self.tail = tail
     self.producers = producers
@@ -52,7 +52,7 @@ final class TopicWriter: @unchecked Sendable {
       delays: AppendQueue.Delays(
         awaited: options.linger.wholeNanoseconds,
         unawaited: max(options.linger, options.flushDelay).wholeNanoseconds, timer: state.core.timer),
-      start: { start.run() })
+      pool: core.batches, start: { start.run() })
     queue.isStamped = state.options.timestamps == .append
     start.writer.withLock { $0 = self }
     state.onAwaited { start.do { $0.scheduleSync() } }
@@ -70,16 +70,39 @@ final class TopicWriter: @unchecked Sendable {
     }
   }
 
-  /// Runs `job` on the writer's thread, which starts with the first one.
   @discardableResult
-  private func async(_ job: @escaping @Sendable () -> Void) -> Bool {
-    let running = thread.withLock { thread in
-      if let thread { return thread }
-      let started = PinnedThread(name: "log-" + state.name)
-      thread = started
-      return started
+  private func async(_ job: @escaping @Sendable () -> Void) -> Bool { worker.async(job) }
+
+  /// The live segment, opened again if it was let go of meanwhile.
+  var file: SegmentFile {
+    get throws(EventLogError) {
+      if let broken { throw broken }
+      guard !isEnded, let record = segments.last else {
+        throw EventLogError(.closed, "the log was closed", topic: state.name)
+      }
+      let file = try state.file(of: record)
+      if file !== checked {
+        try check(file)
+        checked = file
+      }
+      return file
     }
-    return running.async(job)
+  }
+
+  /// Nobody else writes: it must end where it ended when it was open before.
+  private func check(_ file: SegmentFile) throws(EventLogError) {
+    let next: UInt64
+    do {
+      next = try file.lastSequence().map { $0 + 1 } ?? segments.last?.firstSequence ?? 0
+    } catch {
+      throw EventLogError(wrapping: error, "opening the live segment again failed", topic: state.name)
+    }
+    if next != tail.nextSequence {
+      throw EventLogError(
+        .damaged,
+        "the live segment ends before batch \(next), it ended before batch \(tail.nextSequence) when it was open last; "
+          + "somebody else wrote to it: close the log and verify it", topic: state.name, path: file.path)
+    }
   }
 
   /// Runs `body` on the writer's thread and resumes `waiter` with its result.
@@ -111,13 +134,11 @@ final class TopicWriter: @unchecked Sendable {
   func stop(_ reason: EventLogError) {
     queue.close(reason)
     queue.kick()
-    if OwnThread.current == ownThread.load(ordering: .relaxed) {
-      // The last holder of the log let go on this very thread, which cannot wait for itself.
-      cycle()
-    } else {
-      thread.withLock { $0 }?.stop()
-    }
-    // The thread has ended, or is this one. What cannot be committed now stays in the journal for the next opening.
+    let isInside = worker.isCurrent
+    worker.stop()
+    // The last holder of the log let go on this very thread, which cannot wait for itself.
+    if isInside { cycle() }
+    // No job runs any more, or it is this one. What cannot be committed now stays in the journal for the next opening.
     if !journal.isEmpty { try? commitJournal() }
     if journal.isEmpty { try? journal.remove() }
     // What was accepted in the last moment, when the thread took nothing any more.
@@ -126,14 +147,13 @@ final class TopicWriter: @unchecked Sendable {
       queue.finished(batches)
     }
     starter.writer.withLock { $0 = nil }
-    live = nil
+    isEnded = true
     state.end(reason)
-    compactions.stop(waiting: OwnThread.current != ownThread.load(ordering: .relaxed))
+    compactions.stop(waiting: !isInside)
   }
 
   /// Writes what waits, one commit after another; other jobs have their turn in between.
   private func cycle() {
-    ownThread.store(OwnThread.current, ordering: .relaxed)
     while step() {
       if async({ self.cycle() }) { return }
     }
@@ -157,7 +177,7 @@ final class TopicWriter: @unchecked Sendable {
     for (batch, outcome) in zip(batches, outcomes) { finish(batch, outcome, isSynced) }
     queue.finished(batches)
     if !isSynced { journaled() }
-    gathering.wait(for: waiters, after: arrived, queue.arrivals)
+    if !core.writers.isCrowded { gathering.wait(for: waiters, after: arrived, queue.arrivals) }
     return true
   }
 
@@ -189,10 +209,15 @@ final class TopicWriter: @unchecked Sendable {
     }
   }
 
+  /// To be called after each commit.
+  func noteSize() { liveBytes = checked?.environment.usage.bytesUsed ?? liveBytes }
+
   func failure(_ error: any Error) -> EventLogError {
     var failure = EventLogError(wrapping: error, "writing to the log failed, nothing was written", topic: state.name)
     if failure.isOutcomeUnknown {
       failure.message = "an input/output error left the outcome of a commit unknown; close the log and open it again"
+      // Also when the file is let go of and opened again.
+      if let live = segments.last, failure.cause?.path == state.path(of: live.number) { broken = broken ?? failure }
     }
     return failure
   }
@@ -201,6 +226,7 @@ final class TopicWriter: @unchecked Sendable {
     prepare(batches)
     let outcomes = try file.write(
       batches, topic: state.name, now: now, tail: &tail, producers: &producers, fault: core.options.fault)
+    noteSize()
     state.publish(ends: tail.nextOffsets, sequence: tail.nextSequence)
     return outcomes
   }
@@ -228,7 +254,7 @@ final class TopicWriter: @unchecked Sendable {
         return try file.openProducer(name, topic: state.name, now: now, &producers)
       }
     } catch {
-      throw EventLogError(wrapping: error, "opening a producer failed", topic: state.name)
+      throw failure(error)
     }
   }
 
@@ -246,7 +272,7 @@ final class TopicWriter: @unchecked Sendable {
   func isDue(_ now: Timestamp) throws -> Bool {
     guard let first = tail.firstAppendAt else { return false }
     let options = state.options
-    if try file.environment.usage.bytesUsed >= options.segmentBytes { return true }
+    if liveBytes >= options.segmentBytes { return true }
     guard let age = options.segmentAge else { return false }
     return now.microseconds(since: Timestamp(microseconds: first)) >= age.wholeMicroseconds
   }
@@ -264,7 +290,7 @@ final class TopicWriter: @unchecked Sendable {
     let path = state.path(of: number)
     let created = try SegmentFile.create(
       path, next, producers: producers, topic: state.name, mapBytes: state.mapBytes)
-    sealed.seal(tail, bytes: try file.environment.usage.bytesUsed)
+    sealed.seal(tail, bytes: liveBytes)
     do {
       try LogFiles.syncDirectory(state.directory)
       let old = sealed
@@ -280,9 +306,11 @@ final class TopicWriter: @unchecked Sendable {
     }
     segments[segments.count - 1] = sealed
     segments.append(next)
-    live = created
+    checked = created
+    liveBytes = created.environment.usage.bytesUsed
+    _ = try? core.pool.segment(path) { created }
     tail = SegmentTail(beginning: next)
-    state.publish(segments: segments, live: live)
+    state.publish(segments: segments)
     // The roll is done; `maintain` tries again and reports.
     try? removeExpired(now)
   }
@@ -294,7 +322,7 @@ final class TopicWriter: @unchecked Sendable {
   }
 
   /// Publishes changed segments.
-  func publishSegments() { state.publish(segments: segments, live: live) }
+  func publishSegments() { state.publish(segments: segments) }
 
   /// Seals the live segment if it is due, and removes what retention no longer keeps; returns how many segments went.
   func maintain(_ now: Timestamp) throws -> Int {
@@ -322,7 +350,7 @@ final class TopicWriter: @unchecked Sendable {
   /// the middle of one keep its pages until they let go.
   private func removeExpired(_ now: Timestamp) throws {
     let options = state.options
-    var total = try file.environment.usage.bytesUsed + segments.reduce(0) { $0 + ($1.isSealed ? $1.bytes : 0) }
+    var total = liveBytes + segments.reduce(0) { $0 + ($1.isSealed ? $1.bytes : 0) }
     var expired: [SegmentRecord] = []
     for segment in segments where segment.isSealed {
       let isTooMuch = options.retentionBytes.map { total > $0 } ?? false
@@ -348,9 +376,4 @@ final class TopicWriter: @unchecked Sendable {
     }
     try LogFiles.syncDirectory(state.directory)
   }
-}
-
-private enum OwnThread {
-  /// The calling thread; never 0.
-  static var current: UInt { UInt(pthread_self()) }
 }

@@ -160,6 +160,24 @@ struct Catalog: Sendable {
     }
   }
 
+  /// The topic of that name with its segments, oldest first; nil if there is none. Costs as much however many others
+  /// there are.
+  func find(_ name: String) throws(EventLogError) -> (topic: TopicRecord, segments: [SegmentRecord])? {
+    if name.isEmpty || name.utf8.count > Database.maximumKeySize { return nil }
+    let record: TopicRecord?
+    do {
+      record = try environment.read { transaction in
+        try unsafe Array(name.utf8).withUnsafeBytes { key in
+          unsafe try transaction.get(topics, key).map { unsafe try TopicRecord($0, path: environment.path) }
+        }
+      }
+    } catch {
+      throw EventLogError(wrapping: error, "reading the log's catalogue failed", topic: name)
+    }
+    guard let record, let segments = try segments(of: record.id, named: name) else { return nil }
+    return (record, segments)
+  }
+
   /// The segments of one topic, oldest first; nil if the topic is gone.
   func segments(of topic: UInt64, named name: String) throws(EventLogError) -> [SegmentRecord]? {
     do {

@@ -72,6 +72,7 @@ extension TopicWriter {
 
   private func writeJournal() throws {
     try unsafe file.write(journal.frames.bytes, tail: &tail, producers: &producers)
+    noteSize()
   }
 
   /// Commits; after a failure tries again later.

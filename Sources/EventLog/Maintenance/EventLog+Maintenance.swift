@@ -68,7 +68,7 @@ extension EventLog {
         for segment in segments[topic.id] ?? [] {
           let path = core.directory + "/" + name + "/" + LogFiles.segmentName(segment.number)
           let file = try SegmentFile.open(
-            path, number: segment.number, topic: name, access: segment.isSealed ? .sealed : .readOnly,
+            path, number: segment.number, topic: name, access: core.access(to: segment),
             mapBytes: topic.options.segmentBytes * 2 + (256 << 20))
           try file.environment.backup(to: target + "/" + name + "/" + LogFiles.segmentName(segment.number))
           done += segment.bytes

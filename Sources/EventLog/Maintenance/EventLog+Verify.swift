@@ -31,6 +31,7 @@ extension EventLog {
       for segment in segments[topic.id] ?? [] {
         var check = SegmentCheck(
           topic: name, segment: segment, path: core.directory + "/" + name + "/" + LogFiles.segmentName(segment.number),
+          access: core.access(to: segment),
           mapBytes: core.options.segmentMapBytes ?? topic.options.segmentBytes * 2 + (256 << 20))
         check.run(into: &found)
         found.segments += 1
@@ -47,12 +48,16 @@ private struct SegmentCheck {
   let segment: SegmentRecord
   let path: String
   let mapBytes: Int
+  private let access: Environment.Access
   private let opener = BatchOpener()
   private var next: [Int64]
   /// Damage whose end is not known yet, per partition.
   private var open: [Int: (from: Int64, reason: String)] = [:]
 
-  init(topic: String, segment: SegmentRecord, path: String, mapBytes: Int) {
+  init(
+    topic: String, segment: SegmentRecord, path: String, access: Environment.Access, mapBytes: Int
+  ) {
+    self.access = access
     self.topic = topic
     self.segment = segment
     self.path = path
@@ -63,7 +68,7 @@ private struct SegmentCheck {
   mutating func run(into found: inout LogVerification) {
     do {
       let file = try SegmentFile.open(
-        path, number: segment.number, topic: topic, access: segment.isSealed ? .sealed : .readOnly, mapBytes: mapBytes)
+        path, number: segment.number, topic: topic, access: access, mapBytes: mapBytes)
       try checkBatches(file, &found)
       try checkIndex(file, &found)
     } catch {

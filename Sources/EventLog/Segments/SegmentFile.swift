@@ -25,29 +25,43 @@ final class SegmentFile: Sendable {
   static func open(
     _ path: String, number: UInt64, topic: String, access: Environment.Access, mapBytes: Int
   ) throws(EventLogError) -> SegmentFile {
-    if LogFiles.size(path) == nil {
-      throw EventLogError(
-        .missingSegment, "a segment that the catalogue names is missing; restore it from a backup", topic: topic,
-        path: path)
-    }
+    if LogFiles.size(path) == nil { throw missing(path, topic: topic) }
     do {
+      // Opening for writing would begin a file anew that was cut down to nothing.
+      if access == .readWrite { try Environment.checkLength(at: path) }
       return try SegmentFile(
         path: path, number: number,
         Environment.Options(
           mapSize: access == .sealed ? 1 << 20 : mapBytes, databases: databases, access: access))
     } catch {
-      if error.code == .truncated {
-        var failure = EventLogError(error, "a segment is cut off", topic: topic, path: path)
-        failure.code = .truncatedSegment
-        throw failure
-      }
-      if error.code == .corrupted || error.code == .versionMismatch || error.code == .notFound {
-        var failure = EventLogError(
-          error, "a segment's own pages are damaged; restore it from a backup", topic: topic, path: path)
-        failure.code = .damaged
-        throw failure
-      }
-      throw EventLogError(error, "opening a segment failed", topic: topic)
+      throw failure(error, topic: topic, path: path)
+    }
+  }
+
+  /// Refuses a segment that is missing or cut off, without opening it.
+  static func checkLength(_ path: String, topic: String) throws(EventLogError) {
+    if LogFiles.size(path) == nil { throw missing(path, topic: topic) }
+    do { try Environment.checkLength(at: path) } catch { throw failure(error, topic: topic, path: path) }
+  }
+
+  private static func missing(_ path: String, topic: String) -> EventLogError {
+    EventLogError(
+      .missingSegment, "a segment that the catalogue names is missing; restore it from a backup", topic: topic,
+      path: path)
+  }
+
+  private static func failure(_ error: LMDBError, topic: String, path: String) -> EventLogError {
+    switch error.code {
+    case .truncated:
+      var failure = EventLogError(error, "a segment is cut off", topic: topic, path: path)
+      failure.code = .truncatedSegment
+      return failure
+    case .corrupted, .versionMismatch, .notFound:
+      var failure = EventLogError(
+        error, "a segment's own pages are damaged; restore it from a backup", topic: topic, path: path)
+      failure.code = .damaged
+      return failure
+    default: return EventLogError(error, "opening a segment failed", topic: topic)
     }
   }
 

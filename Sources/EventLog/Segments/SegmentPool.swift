@@ -1,7 +1,7 @@
 import LMDB
 import Synchronization
 
-/// Sealed segments that readers used lately, open: at most `capacity` of them, over all topics.
+/// The segments that were used lately, open: at most `capacity` of them, over all topics, live ones and sealed ones.
 ///
 /// A segment that is pushed out stays open for those who are in the middle of it, and is closed after the last.
 final class SegmentPool: Sendable {
@@ -15,6 +15,7 @@ final class SegmentPool: Sendable {
     /// Of segments that were removed lately: whoever opened one just before does not put it here any more.
     var removed: [String] = []
     var uses: UInt64 = 0
+    var isClosed = false
   }
 
   private let state = Mutex(State())
@@ -35,7 +36,7 @@ final class SegmentPool: Sendable {
     // Opened outside the lock: a second opener gets the same environment from the registry.
     let opened = try open()
     let evicted = state.withLock { state -> [SegmentFile] in
-      if state.removed.contains(path) { return [] }
+      if state.isClosed || state.removed.contains(path) { return [] }
       state.uses += 1
       state.files[path] = Entry(file: opened, usedAt: state.uses)
       var evicted: [SegmentFile] = []
@@ -60,8 +61,10 @@ final class SegmentPool: Sendable {
     withExtendedLifetime(file) {}
   }
 
-  func removeAll() {
+  /// Lets go of all, and keeps none any more.
+  func close() {
     let files = state.withLock { state in
+      state.isClosed = true
       defer { state.files = [:] }
       return state.files
     }

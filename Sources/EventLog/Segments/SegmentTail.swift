@@ -63,6 +63,16 @@ struct SegmentTail: Sendable {
 }
 
 extension SegmentFile {
+  /// The sequence of the last batch; nil if there is none.
+  func lastSequence() throws -> UInt64? {
+    try environment.read { transaction in
+      try transaction.withCursor(batches) { cursor in
+        guard try cursor.last(), let key = unsafe BatchKey(cursor.key) else { return nil }
+        return key.sequence
+      }
+    }
+  }
+
   /// Takes into `tail` every batch from its next sequence on; touches only their headers.
   func advance(_ tail: inout SegmentTail) throws {
     var moved = tail

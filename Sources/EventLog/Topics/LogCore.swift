@@ -9,6 +9,8 @@ final class LogCore: Sendable {
   let options: LogOptions
   let catalog: Catalog
   let pool: SegmentPool
+  let writers = WriterThreads()
+  let batches = BatchPool()
   /// For what is to be done a little later.
   let timer: any DelayScheduler
   /// The consumer groups with members here.
@@ -46,6 +48,11 @@ final class LogCore: Sendable {
       Self.unlock(lockDescriptor)
       throw error
     }
+  }
+
+  /// How a segment is opened beside its topic: never so that the writer would be shut out.
+  func access(to segment: SegmentRecord) -> Environment.Access {
+    segment.isSealed ? .sealed : isWritable ? .readWrite : .readOnly
   }
 
   deinit { close() }
@@ -109,7 +116,8 @@ final class LogCore: Sendable {
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
     timer.stop()
     groups.close()
-    pool.removeAll()
+    pool.close()
+    writers.stop()
     Self.unlock(lockDescriptor)
   }
 

@@ -21,7 +21,6 @@ final class TopicState: Sendable {
 
   private struct State {
     var snapshot: Snapshot
-    var live: SegmentFile?
     var options: TopicOptions
     /// Set once nothing more can come: the log was closed or the topic deleted.
     var ending: EventLogError?
@@ -50,7 +49,7 @@ final class TopicState: Sendable {
   private let state: Mutex<State>
 
   init(
-    name: String, record: TopicRecord, segments: [SegmentRecord], live: SegmentFile?, tail: SegmentTail?, core: LogCore
+    name: String, record: TopicRecord, segments: [SegmentRecord], tail: SegmentTail?, core: LogCore
   ) {
     self.name = name
     id = record.id
@@ -63,8 +62,7 @@ final class TopicState: Sendable {
     let sequence = tail?.nextSequence ?? segments.last?.firstSequence ?? 0
     state = Mutex(
       State(
-        snapshot: Snapshot(segments: segments, ends: ends, endSequence: sequence), live: live,
-        options: record.options))
+        snapshot: Snapshot(segments: segments, ends: ends, endSequence: sequence), options: record.options))
   }
 
   var options: TopicOptions {
@@ -90,14 +88,19 @@ final class TopicState: Sendable {
 
   /// The open file of `record`'s segment.
   func file(of record: SegmentRecord) throws(EventLogError) -> SegmentFile {
-    if let live = state.withLock({ $0.live }), live.number == record.number { return live }
     let path = path(of: record.number)
-    // In the writer's process every segment but the live one is sealed by now, whatever an older snapshot says.
-    let access = record.isSealed || core.isWritable ? Environment.Access.sealed : .readOnly
+    let access = access(to: record)
     let mapBytes = mapBytes
     return try core.pool.segment(path) { () throws(EventLogError) in
       try SegmentFile.open(path, number: record.number, topic: name, access: access, mapBytes: mapBytes)
     }
+  }
+
+  /// In the writer's process every segment but the live one is sealed by now, whatever an older snapshot says, and the
+  /// live one is opened for writing by whoever comes first: who opens it otherwise shuts the writer out.
+  private func access(to record: SegmentRecord) -> Environment.Access {
+    if !core.isWritable { return record.isSealed ? .sealed : .readOnly }
+    return state.withLock { $0.snapshot.segments.last?.number } == record.number ? .readWrite : .sealed
   }
 
   // MARK: The writer's side
@@ -110,22 +113,10 @@ final class TopicState: Sendable {
     }
   }
 
-  func publish(segments: [SegmentRecord], live: SegmentFile?) {
-    notify { state in
-      state.snapshot.segments = segments
-      state.live = live
-    }
-  }
+  func publish(segments: [SegmentRecord]) { notify { $0.snapshot.segments = segments } }
 
   /// Ends everything: readers and waiters get `error`.
-  func end(_ error: EventLogError) {
-    let file = state.withLock { state in
-      defer { state.live = nil }
-      return state.live
-    }
-    withExtendedLifetime(file) {}
-    notify { $0.ending = $0.ending ?? error }
-  }
+  func end(_ error: EventLogError) { notify { $0.ending = $0.ending ?? error } }
 
   private func notify(_ change: (inout State) -> Void) {
     let (waiters, listeners) = state.withLock { state in
