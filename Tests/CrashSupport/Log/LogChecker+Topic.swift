@@ -69,7 +69,7 @@ struct TopicCheck {
       found += order(number, partition)
     }
     let lost = lostTails()
-    for index in operations.indices { found += fate(of: index, lost) }
+    for operation in operations { found += fate(of: operation, lost) }
     return found
   }
 
@@ -155,16 +155,14 @@ struct TopicCheck {
     partitions.map { afterPowerLoss && topic.mayLoseTail ? $0.end : .max }
   }
 
-  private func fate(of number: Int, _ lost: [Int64]) -> [Violation] {
-    let operation = operations[number]
+  private func fate(of operation: Operation, _ lost: [Int64]) -> [Violation] {
     var found: [Violation] = []
     var there = 0
     var excused = 0
     for (index, identity) in operation.identities.enumerated() {
       let told = index < operation.positions.count ? operation.positions[index] : nil
       if let place = places[identity] {
-        // What another attempt wrote, of fewer records, tells nothing of this one.
-        if writers[identity] == number { there += 1 }
+        there += 1
         if let told, told != place {
           found.append(violation(.moved, "\(identity) was acknowledged at \(told) and is at \(place)"))
         }
@@ -176,11 +174,21 @@ struct TopicCheck {
       }
     }
     let isUnit = operation.kind == .group || operation.kind == .idempotent
-    if isUnit && operation.acknowledged == nil && there > 0 && there + excused < operation.count {
+    let isPart = operation.acknowledged == nil && there > 0 && there + excused < operation.count
+    if isUnit && isPart && !isOfShorterAttempt(operation, there) {
       found.append(
         violation(.torn, "\(there) of \(operation.count) from \(Identity(operation.producer, operation.first))"))
     }
     return found
+  }
+
+  /// Whether another attempt of fewer records wrote the first `count` records of this one, and nothing else is there.
+  private func isOfShorterAttempt(_ operation: Operation, _ count: Int) -> Bool {
+    guard operation.kind == .idempotent else { return false }
+    return operation.identities.prefix(count).allSatisfy { places[$0] != nil }
+      && operations.contains {
+        $0.kind == .idempotent && $0.producer == operation.producer && $0.first + $0.count == operation.first + count
+      }
   }
 
   /// Whether the log was allowed to remove the record, or has said that it cannot be read.

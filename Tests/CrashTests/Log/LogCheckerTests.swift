@@ -113,6 +113,10 @@ import Testing
   @Test func aShorterAttemptDoesNotTearTheLongerOneBeforeIt() {
     let lines = ["i 1 idempotent plain 1 0 3", "x 1 unknown storage", "i 2 idempotent plain 1 0 2", "a 2 0:0 0:1"]
     #expect(kinds(lines, contents(["plain": [[(1, 0), (1, 1)]]])) == [])
+    // None of them was acknowledged: either may have been written.
+    #expect(kinds(Array(lines.dropLast()), contents(["plain": [[(1, 0), (1, 1)]]])) == [])
+    #expect(kinds(Array(lines.dropLast()), contents(["plain": [[(1, 0)]]])).contains(.torn))
+    #expect(kinds(Array(lines.dropLast()), contents(["plain": [[(1, 1), (1, 2)]]])).contains(.torn))
   }
 
   @Test func enqueuedRecordsAreNoUnitUntilTheyAreFlushed() {
