@@ -3,8 +3,7 @@ import Millrace
 /// The log as it is, without a codec. Each scenario has a file of its own in this folder.
 enum LogScenarios {
   static let all: [Scenario] = [
-    append, appendAwaiting, appendUnbatched, appendSingle, scan, tail, tailElsewhere,
-    keyed,
+    append, appendAwaiting, appendUnbatched, appendSingle, scan, scale, tail, tailElsewhere, keyed,
   ]
 
   /// The topic of a scenario, in a log of its own or, with `--folder`, in the one that an earlier run left there.

@@ -54,8 +54,11 @@ final class BatchOpener {
   }
 
   /// The batch in `value`, found in `partition` at `offset`, from `wanted` on; valid until the next one is opened.
-  func open(_ value: UnsafeRawBufferPointer, partition: Int, offset: Int64, from wanted: Int64) -> Outcome {
-    if let reason = unsafe BatchHeader.fault(in: value, partition: partition, offset: offset) {
+  /// `isTrusted`: its checksum has been verified before.
+  func open(
+    _ value: UnsafeRawBufferPointer, partition: Int, offset: Int64, from wanted: Int64, isTrusted: Bool = false
+  ) -> Outcome {
+    if let reason = unsafe BatchHeader.fault(in: value, partition: partition, offset: offset, isTrusted: isTrusted) {
       return .damaged(reason)
     }
     let header = unsafe BatchHeader(value)

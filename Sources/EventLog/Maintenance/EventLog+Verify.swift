@@ -10,6 +10,8 @@ public struct LogVerification: Sendable, Hashable {
   public var bytes = 0
   /// What cannot be read; empty if all is well.
   public var damages: [LogDamage] = []
+  /// The paths of sealed segments in which nothing was found. They never change: the next `verify` may leave them out.
+  public var sound: Set<String> = []
 
   public var isSound: Bool { damages.isEmpty }
 }
@@ -17,28 +19,55 @@ public struct LogVerification: Sendable, Hashable {
 extension EventLog {
   /// Reads everything, checks every checksum, that no offset is missing, and that the index leads to its batches.
   ///
-  /// Blocks for as long as reading the log takes. `progress` gets what was found so far, after each segment.
-  public func verify(progress: (LogVerification) -> Void = { _ in }) throws -> LogVerification {
+  /// `segments`: paths of segments that are not read, such as those that were `sound` lately; their place in the chain
+  /// of offsets is checked nevertheless. Blocks for as long as reading the log takes. `progress` gets what was found so
+  /// far, after each segment.
+  public func verify(
+    excluding segments: Set<String> = [], progress: (LogVerification) -> Void = { _ in }
+  ) throws -> LogVerification {
     try requireOpen()
-    return try core.holdingSegments { try verifyHeld(progress) }
+    return try core.holdingSegments { try verifyHeld(segments, progress) }
   }
 
-  private func verifyHeld(_ progress: (LogVerification) -> Void) throws -> LogVerification {
+  private func verifyHeld(
+    _ excluded: Set<String>, _ progress: (LogVerification) -> Void
+  ) throws -> LogVerification {
     var found = LogVerification()
     let (topics, segments) = try core.catalog.load()
     for (name, topic) in topics.sorted(by: { $0.key < $1.key }) {
       found.topics += 1
+      var before: SegmentRecord?
       for segment in segments[topic.id] ?? [] {
+        let path = core.directory + "/" + name + "/" + LogFiles.segmentName(segment.number)
+        if let before { checkChain(before, segment, topic: name, path: path, &found) }
+        before = segment
+        if excluded.contains(path) { continue }
+        let known = found.damages.count
         var check = SegmentCheck(
-          topic: name, segment: segment, path: core.directory + "/" + name + "/" + LogFiles.segmentName(segment.number),
+          topic: name, segment: segment, path: path,
           access: core.access(to: segment),
           mapBytes: core.options.segmentMapBytes ?? topic.options.segmentBytes * 2 + (256 << 20))
         check.run(into: &found)
         found.segments += 1
+        if segment.isSealed && found.damages.count == known { found.sound.insert(path) }
         progress(found)
       }
     }
     return found
+  }
+
+  /// Each segment begins where the one before ended.
+  private func checkChain(
+    _ before: SegmentRecord, _ segment: SegmentRecord, topic: String, path: String, _ found: inout LogVerification
+  ) {
+    for (partition, start) in segment.starts.enumerated() where partition < before.ends.count {
+      let end = before.ends[partition]
+      if start == end { continue }
+      found.damages.append(
+        LogDamage(
+          topic: topic, partition: partition, offsets: min(start, end)..<max(start, end),
+          reason: start > end ? "the catalogue names no segment with them" : "two segments hold them", path: path))
+    }
   }
 }
 
@@ -108,6 +137,8 @@ private struct SegmentCheck {
       report(key.partition, damage.from..<max(key.offset, damage.from), damage.reason, &found)
     } else if key.offset > next[key.partition] {
       report(key.partition, next[key.partition]..<key.offset, "the log has no batch with them", &found)
+    } else if key.offset < next[key.partition] {
+      report(key.partition, key.offset..<next[key.partition], "two batches hold them", &found)
     }
     found.batches += 1
     found.bytes += value.count
@@ -139,7 +170,14 @@ private struct SegmentCheck {
       try transaction.withCursor(file.index) { cursor in
         var isThere = try cursor.first()
         while isThere {
-          if let entry = unsafe IndexEntry(key: cursor.key, value: cursor.value) { entries.append(entry) }
+          if let entry = unsafe IndexEntry(key: cursor.key, value: cursor.value), next.indices.contains(entry.partition)
+          {
+            entries.append(entry)
+          } else {
+            found.damages.append(
+              LogDamage(
+                topic: topic, partition: -1, offsets: 0..<0, reason: "an entry of the index is damaged", path: path))
+          }
           isThere = try cursor.next()
         }
       }

@@ -17,7 +17,18 @@ public final class LogReader {
     case skip
   }
 
+  /// Whether the checksum of each batch is computed before it is given away.
+  public enum Checksums: Sendable {
+    /// Yes. Costs a few percent of a scan.
+    case verify
+    /// No. Only for batches that this process has verified, or written, since it opened the log: a bit that has changed
+    /// since then, or was read wrong, is given away as if it had been written so. Framing is still checked, so no
+    /// memory is read that is not the batch's, and what is compressed must decompress to its size.
+    case trustBecauseVerifiedByThisProcess
+  }
+
   let state: TopicState
+  private let checksums: Checksums
   /// Keeps the log open.
   private let log: EventLog?
   let damagePolicy: DamagePolicy
@@ -31,8 +42,12 @@ public final class LogReader {
   public private(set) var skipped: [LogDamage] = []
   private let opener = BatchOpener()
 
-  init(_ state: TopicState, offsets: [Int: Int64], damage: DamagePolicy, log: EventLog? = nil) throws(EventLogError) {
+  init(
+    _ state: TopicState, offsets: [Int: Int64], damage: DamagePolicy, checksums: Checksums = .verify,
+    log: EventLog? = nil
+  ) throws(EventLogError) {
     self.state = state
+    self.checksums = checksums
     self.log = log
     damagePolicy = damage
     nextOffsets = Array(repeating: -1, count: state.partitions)
@@ -176,7 +191,10 @@ public final class LogReader {
       let last = unsafe BatchHeader(value).lastOffset
       if last < wanted && last >= key.offset { return (true, nil) }
     }
-    switch unsafe opener.open(value, partition: key.partition, offset: key.offset, from: wanted) {
+    let isTrusted = checksums != .verify
+    switch unsafe opener.open(
+      value, partition: key.partition, offset: key.offset, from: wanted, isTrusted: isTrusted)
+    {
     case .damaged(let reason): return (true, reason)
     case .batch(let batch):
       let more = try body(batch)

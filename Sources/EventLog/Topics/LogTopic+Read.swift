@@ -22,17 +22,18 @@ extension LogTopic {
   /// A reader of one partition, which goes on at `offset`.
   ///
   /// - Throws: `offsetOutOfRange` with the valid range; the durable end is valid.
-  public func reader(partition: Int, from offset: Int64, damage: LogReader.DamagePolicy = .refuse)
-    throws(EventLogError) -> LogReader
-  {
-    try LogReader(state, offsets: [partition: offset], damage: damage, log: log)
+  public func reader(
+    partition: Int, from offset: Int64, damage: LogReader.DamagePolicy = .refuse,
+    checksums: LogReader.Checksums = .verify
+  ) throws(EventLogError) -> LogReader {
+    try LogReader(state, offsets: [partition: offset], damage: damage, checksums: checksums, log: log)
   }
 
   /// A reader of several partitions, each from its own offset, in order of arrival.
-  public func reader(from offsets: [Int: Int64], damage: LogReader.DamagePolicy = .refuse) throws(EventLogError)
-    -> LogReader
-  {
-    try LogReader(state, offsets: offsets, damage: damage, log: log)
+  public func reader(
+    from offsets: [Int: Int64], damage: LogReader.DamagePolicy = .refuse, checksums: LogReader.Checksums = .verify
+  ) throws(EventLogError) -> LogReader {
+    try LogReader(state, offsets: offsets, damage: damage, checksums: checksums, log: log)
   }
 
   /// The records of `partition` from `offset` on as an asynchronous sequence: to the end as it is when iteration
