@@ -69,6 +69,7 @@ final class AgedStore<Value>: CheckpointParticipant {
 
   /// Calls `body` with the visible value of prepared key `index`, to change it.
   @inlinable
+  @inline(__always)
   func change<R>(at index: Int, _ body: (inout Value?) throws -> R) rethrows -> R {
     noteCall()
     return try state.change(at: index) { slot in
@@ -86,6 +87,7 @@ final class AgedStore<Value>: CheckpointParticipant {
 
   /// What is changed from now on belongs to the call under way.
   @inlinable
+  @inline(__always)
   func noteCall() {
     if unsafe state.isUndoable && lastCall != cursor.call {
       state.keepChanges()

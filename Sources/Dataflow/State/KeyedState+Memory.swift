@@ -68,7 +68,7 @@ extension KeyedState {
   /// After entries were freed: takes them out of the index; what was prepared must be prepared again.
   private func forgetPrepared() {
     table.dropFreed()
-    chunkCount = 0
+    unsafe chunkCount = 0
     // What a record under way has changed is not evicted; what it only looked at has nothing to undo.
     unsafe undo.removeAll { unsafe KeyTable.header($0.entry) & KeyTable.Header.free != 0 }
   }

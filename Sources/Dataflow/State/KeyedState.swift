@@ -21,8 +21,9 @@ public final class KeyedState<Value> {
   /// The failed load that left entries without values; every later use throws it again.
   @usableFromInline var failure: (any Error)?
   @usableFromInline var undo: [(entry: UnsafeMutableRawPointer, value: Value?)] = unsafe []
-  @usableFromInline var chunkStart = 0
-  @usableFromInline var chunkCount = 0
+  // One thread, no access that lasts beyond a statement: checking each for overlap costs more than it guards.
+  @usableFromInline @exclusivity(unchecked) var chunkStart = 0
+  @usableFromInline @exclusivity(unchecked) var chunkCount = 0
   @usableFromInline var maximumCount: Int
 
   /// The memory that entries may take, in bytes, before clean and committed ones are evicted. Changed entries stay in
@@ -149,8 +150,8 @@ extension KeyedState {
       range.count <= KeyTable.chunk && range.lowerBound >= 0 && range.upperBound <= keys.count,
       "prepare takes at most 128 keys of the column")
     if table.count &+ range.count > maximumCount || failure != nil { try makeRoom(for: range.count) }
-    chunkStart = range.lowerBound
-    chunkCount = range.count
+    unsafe chunkStart = range.lowerBound
+    unsafe chunkCount = range.count
     let made = table.resolve(keys, range.lowerBound, range.count)
     if made > 0 { try load(keys, made) }
   }
@@ -161,6 +162,7 @@ extension KeyedState {
 
   /// Calls `body` with the value of prepared record `index`, to read and to change.
   @inlinable
+  @inline(__always)
   public func change<R>(at index: Int, body: (inout Value?) throws -> R) rethrows -> R {
     let entry = unsafe entry(at: index)
     let value = unsafe Self.value(entry)
@@ -188,8 +190,8 @@ extension KeyedState {
   @inlinable
   @inline(__always)
   func entry(at index: Int) -> UnsafeMutableRawPointer {
-    let offset = index &- chunkStart
-    precondition(offset >= 0 && offset < chunkCount, "the record was not prepared")
+    let offset = unsafe index &- chunkStart
+    unsafe precondition(offset >= 0 && offset < chunkCount, "the record was not prepared")
     return unsafe table.found[offset]
   }
 
@@ -205,7 +207,7 @@ extension KeyedState {
   @inlinable
   @inline(never)
   func load(_ keys: borrowing KeyColumn, _ made: Int) throws {
-    let start = chunkStart
+    let start = unsafe chunkStart
     for position in 0..<made {
       let index = unsafe table.fresh[position]
       let entry = unsafe table.found[index]

@@ -17,6 +17,7 @@ public final class ValueState<Value: Record> {
 
   /// Changes the key's value in place and returns what `body` does.
   @inlinable
+  @inline(__always)
   @discardableResult
   public func update<R>(_ body: (inout Value?) throws -> R) rethrows -> R {
     unsafe try store.change(at: store.cursor.index, body)
@@ -24,6 +25,7 @@ public final class ValueState<Value: Record> {
 
   /// Changes the key's value in place, which is `initial` if there is none.
   @inlinable
+  @inline(__always)
   @discardableResult
   public func update<R>(
     default initial: @autoclosure () -> Value, _ body: (inout Value) throws -> R
