@@ -1,8 +1,8 @@
 public import Records
 
 extension Stream where Element: Record {
-  /// Each record turned into another by a call that may wait, as for a service: up to `options.capacity` at once on each
-  /// subtask, on the concurrency pool. Timestamps and keys stay.
+  /// Each record turned into another by a call that may wait, as for a service: up to `options.capacity` at once on
+  /// each subtask, on the concurrency pool. Timestamps and keys stay.
   ///
   /// Exactly once as far as the store goes: a record that is under way at a checkpoint is part of it, and is called for
   /// again after a crash, so calls may be repeated, results are not. A run to its sources' ends waits for what is under

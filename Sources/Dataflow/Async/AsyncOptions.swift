@@ -1,4 +1,5 @@
-/// How `asyncMap` calls: how many at once, in what order results go on, how long a call may take, how often it is tried.
+/// How `asyncMap` calls: how many at once, in what order results go on, how long a call may take, how often it is
+/// tried.
 public struct AsyncOptions: Sendable {
   /// In which order results leave.
   public enum Order: Sendable, Hashable {

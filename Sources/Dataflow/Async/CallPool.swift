@@ -2,8 +2,8 @@ import Synchronization
 
 /// Runs a subtask's calls on the concurrency pool, a bounded number at once, and gathers what comes of them.
 ///
-/// A worker task takes one call after the other as long as there are any, so that under load nobody is woken per record;
-/// the subtask's thread puts in and takes out whole lots.
+/// A worker task takes one call after the other as long as there are any, so that under load nobody is woken per
+/// record; the subtask's thread puts in and takes out whole lots.
 final class CallPool<Input: Sendable, Output: Sendable>: Sendable {
   struct Call: Sendable {
     let id: UInt64

@@ -16,8 +16,8 @@ extension KeyedStream {
   ///   - onError: what becomes of a record, or a timer, on which a closure throws.
   ///   - onRecord: called for each record.
   ///   - onTimer: called for each timer whose time the watermark has reached, before the watermark goes on downstream.
-  ///   - onProcessingTimer: called for each timer whose time the clock has reached, once, some time after it: a job that
-  ///     did not run then fires it when it runs again, and a drain fires what still waits.
+  ///   - onProcessingTimer: called for each timer whose time the clock has reached, once, some time after it: a job
+  ///     that did not run then fires it when it runs again, and a drain fires what still waits.
   @inlinable
   public func process<Parts, Output: Sendable>(
     _ name: String, with parts: @escaping @Sendable (OperatorParts) -> Parts,

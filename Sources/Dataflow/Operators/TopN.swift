@@ -17,8 +17,8 @@ extension KeyedStream where Element: Record {
     top(limit, name, onError: onError, by: score, isSame: nil)
   }
 
-  /// As `top(_:_:by:)`, with one place for each identity: a record takes the place of an earlier one with the same `id`,
-  /// whatever its score. What had fallen out before does not come back when a score falls.
+  /// As `top(_:_:by:)`, with one place for each identity: a record takes the place of an earlier one with the same
+  /// `id`, whatever its score. What had fallen out before does not come back when a score falls.
   @inlinable
   public func top<Score: Comparable, ID: Equatable & Sendable>(
     _ limit: Int, _ name: String, onError: ErrorPolicy = .fail, by score: @escaping @Sendable (Element) throws -> Score,

@@ -10,8 +10,8 @@ final class AgedStore<Value>: CheckpointParticipant {
   @usableFromInline let state: KeyedState<Aged<Value>>
   @usableFromInline let cursor: CallCursor
   @usableFromInline let ttl: StateTTL?
-  /// Whether a value lives as long as the newest write that it ever had, and is seen by everybody until then: what other
-  /// values, each with a time of its own, are found by.
+  /// Whether a value lives as long as the newest write that it ever had, and is seen by everybody until then: what
+  /// other values, each with a time of its own, are found by.
   @usableFromInline let isLasting: Bool
   /// Decodes a row of the table; reads are over `lookup`.
   @usableFromInline let decode: (UnsafeRawBufferPointer) throws -> Aged<Value>

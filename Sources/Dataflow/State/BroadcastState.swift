@@ -3,8 +3,8 @@ import LMDB
 public import Records
 import Tables
 
-/// A map that is the same on every subtask: what a broadcast stream has made of it so far. Held in memory whole, on each
-/// subtask; in the checkpoint once.
+/// A map that is the same on every subtask: what a broadcast stream has made of it so far. Held in memory whole, on
+/// each subtask; in the checkpoint once.
 ///
 /// Closures for keyed records read it; those for broadcast records change it through `BroadcastChanges`.
 public final class BroadcastState<Key: KeyEncodable & Hashable, Value: Record> {
@@ -26,8 +26,8 @@ public final class BroadcastState<Key: KeyEncodable & Hashable, Value: Record> {
   public var count: Int { values.count }
   public var isEmpty: Bool { values.isEmpty }
 
-  /// The keys in the order of their canonical bytes, the same on every subtask; sorted after a change when they are next
-  /// asked for.
+  /// The keys in the order of their canonical bytes, the same on every subtask; sorted after a change when they are
+  /// next asked for.
   public var keys: [Key] {
     if let order { return order }
     var bytes: [(bytes: [UInt8], key: Key)] = []

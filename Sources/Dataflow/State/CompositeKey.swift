@@ -38,7 +38,8 @@ enum CompositeKey {
       entry: key.slice(owner.end, key.count - owner.end))
   }
 
-  /// Makes of a prefix the least key that is above everything with that prefix. Never all ones: it begins with a length.
+  /// Makes of a prefix the least key that is above everything with that prefix. Never all ones: it begins with a
+  /// length.
   static func makeUpperBound(_ key: inout ByteBuffer) {
     var last = key.count - 1
     while unsafe last > 0 && key.mutableBytes[last] == 0xFF { last -= 1 }

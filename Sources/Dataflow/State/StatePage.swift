@@ -49,8 +49,8 @@ struct StatePage: ~Copyable {
 }
 
 extension StateLookup {
-  /// The first `limit` rows with `lower` ≤ group ‖ key < `upper`, or backwards the last ones, as of the last commit that
-  /// the subtask has noticed.
+  /// The first `limit` rows with `lower` ≤ group ‖ key < `upper`, or backwards the last ones, as of the last commit
+  /// that the subtask has noticed.
   @usableFromInline
   func page(
     from lower: UnsafeRawBufferPointer, to upper: UnsafeRawBufferPointer, reversed: Bool, limit: Int,

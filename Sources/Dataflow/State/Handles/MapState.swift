@@ -2,8 +2,8 @@ public import Records
 
 /// A map for each key, of any size: a part of an operator, declared with `OperatorParts.map`.
 ///
-/// Every entry is stored by itself; entries have the order of their keys' canonical bytes (see `KeyEncodable`), which is
-/// the order of numbers and of strings by their UTF-8. Of use during the operator's calls only.
+/// Every entry is stored by itself; entries have the order of their keys' canonical bytes (see `KeyEncodable`), which
+/// is the order of numbers and of strings by their UTF-8. Of use during the operator's calls only.
 public final class MapState<Key: KeyEncodable, Value: Record> {
   @usableFromInline let entries: EntryStore<Value>
 
