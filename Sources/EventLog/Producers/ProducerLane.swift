@@ -12,8 +12,8 @@ final class ProducerLane: Sendable {
     let done: @Sendable (Result<[LogPosition], any Error>) -> Void
   }
 
-  /// The most bytes of a call, by which also what goes together is bounded.
-  static let maximumBytes = 16 << 20
+  /// The most bytes of a call, by which also what goes together is bounded: the greatest record fits.
+  static let maximumBytes = 17 << 20
   /// Calls are put together up to about so many bytes.
   private static let bytesTogether = 1 << 20
   private static let firstDelay = 10_000_000

@@ -7,7 +7,7 @@ extension LogTopic {
   /// The first number of a producer, and of each of its epochs, is 0. Last numbers outlive restarts, rolls and
   /// retention; only beyond `LogOptions.maximumProducers` those of idle producers are forgotten. Repeats come with their
   /// original positions while these are known. All records go into one batch, wholly or not at all; at most 65,536 of
-  /// them and 16 MiB, where each counts 24 bytes besides its key, value and headers.
+  /// them and 17 MiB (the greatest record fits), where each counts 24 bytes besides its key, value and headers.
   ///
   /// - Throws: `sequenceGap` with the number that was due; `fenced` once a newer epoch of this producer has appended, or
   ///   was opened by its name; `tooManyProducers`; as `append`.
@@ -49,10 +49,10 @@ extension LogTopic {
     try state.check(partition)
     var bytes = 0
     for record in records { bytes += try check(record) + 24 }
-    if records.isEmpty || records.count > OpenBatch.maximumCount || bytes > 16 << 20 || sequence < 0 {
+    if records.isEmpty || records.count > OpenBatch.maximumCount || bytes > ProducerLane.maximumBytes || sequence < 0 {
       throw EventLogError(
         .recordTooLarge,
-        "an idempotent append has 1 to \(OpenBatch.maximumCount) records, at most 16 MiB, and a sequence from 0 on; "
+        "an idempotent append has 1 to \(OpenBatch.maximumCount) records, at most 17 MiB, and a sequence from 0 on; "
           + "this one has \(records.count) records, \(bytes) bytes, sequence \(sequence)", topic: name,
         partition: partition)
     }
