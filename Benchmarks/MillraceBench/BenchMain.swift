@@ -1,6 +1,7 @@
 import Foundation
 
-/// `millrace-bench list` and `millrace-bench run SCENARIO… [--json] [--size N] [--repeat N] [--folder PATH] [--set name=value]`.
+/// `millrace-bench list` and `millrace-bench run SCENARIO… [--json] [--size N] [--repeat N] [--folder PATH] [--set
+/// name=value]`.
 @main
 struct BenchMain {
   static func main() async {

@@ -26,10 +26,10 @@ extension EnvironmentCore {
 
   /// Sees to it that whoever reads from now on reads the newest commit.
   ///
-  /// A writer that is killed between writing a commit to the file and noting its number in the lock file leaves a commit
-  /// that no reader sees and the next write transaction builds upon, as long as other processes keep the lock file in
-  /// use. Who decided by what it had read before would decide wrong. LMDB puts the number right when somebody takes the
-  /// dead one's lock.
+  /// A writer that is killed between writing a commit to the file and noting its number in the lock file leaves a
+  /// commit that no reader sees and the next write transaction builds upon, as long as other processes keep the lock
+  /// file in use. Who decided by what it had read before would decide wrong. LMDB puts the number right when somebody
+  /// takes the dead one's lock.
   func settle() throws(LMDBError) {
     let slot = try openReader()
     let seen = unsafe mdb_txn_id(slot.transaction)

@@ -1,7 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Ctrl-C and termination, for commands that end in good order: the first one is noted, the second one ends the process.
+/// Ctrl-C and termination, for commands that end in good order: the first one is noted, the second one ends the
+/// process.
 enum Interrupts {
   private static let isRaised = Atomic<Bool>(false)
 

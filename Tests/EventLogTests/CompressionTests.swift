@@ -7,7 +7,8 @@ import Testing
   let directory = TemporaryDirectory()
 
   static func line(_ number: Int) -> String {
-    "{\"invoice\":\"\(500_000 + number / 7)\",\"item\":\"WHITE HANGING HEART T-LIGHT HOLDER\",\"quantity\":\(number % 12)}"
+    "{\"invoice\":\"\(500_000 + number / 7)\",\"item\":\"WHITE HANGING HEART T-LIGHT HOLDER\","
+      + "\"quantity\":\(number % 12)}"
   }
 
   /// Bytes of the batches of the only segment, as they are stored.

@@ -106,8 +106,8 @@ struct CommandRun {
 
   var lines: [String] { output.split(separator: "\n").map(String.init) }
 
-  /// `input` comes in chunks of `chunk` bytes. Unless told otherwise a command that follows ends at its first pause, and
-  /// one that reads is not interrupted.
+  /// `input` comes in chunks of `chunk` bytes. Unless told otherwise a command that follows ends at its first pause,
+  /// and one that reads is not interrupted.
   init(
     _ arguments: String..., isErrorTerminal: Bool = false, width: Int? = nil, isStopped: (() -> Bool)? = nil,
     output limit: Int = .max, input: [UInt8] = [], chunk: Int = 1 << 16

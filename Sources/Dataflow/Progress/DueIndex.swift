@@ -1,8 +1,8 @@
 /// Which keys wait for which number: a window, or a time. What was added in this run is held in memory; what earlier
 /// runs left is found in the state's table when its number is due, so that a start does not look at what waits.
 ///
-/// A key that waits no longer stays until its number is due and is found to have no state then. About 40 bytes of memory
-/// for each key added in this run.
+/// A key that waits no longer stays until its number is due and is found to have no state then. About 40 bytes of
+/// memory for each key added in this run.
 @usableFromInline
 final class DueIndex {
   /// The keys of one number, each with the number in front.

@@ -1,8 +1,8 @@
 import Bytes
 import Synchronization
 
-/// Where one source's partitions stand, for whoever asks: written once per poll by the subtasks that read them, readable
-/// from any thread.
+/// Where one source's partitions stand, for whoever asks: written once per poll by the subtasks that read them,
+/// readable from any thread.
 final class SourceBoard: Sendable {
   let name: String
   private let cells: [Cell]

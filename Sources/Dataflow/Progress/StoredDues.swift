@@ -2,8 +2,8 @@ import Bytes
 import LMDB
 import Tables
 
-/// What earlier runs left waiting in a state's table, whose keys have their number in front: read, group by group, as far
-/// as it is due and not before.
+/// What earlier runs left waiting in a state's table, whose keys have their number in front: read, group by group, as
+/// far as it is due and not before.
 @usableFromInline
 final class StoredDues {
   private struct Group {

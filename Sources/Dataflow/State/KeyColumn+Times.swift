@@ -6,8 +6,8 @@ extension KeyColumn {
   /// The width in bytes of numbers that are times.
   @inlinable static var timeWidth: Int { 8 }
 
-  /// Appends key `index` of `other` with `number` in front: big-endian with its sign flipped, in `width` (7 or 8) bytes,
-  /// into which it must fit. It stays in the key group of the key.
+  /// Appends key `index` of `other` with `number` in front: big-endian with its sign flipped, in `width` (7 or 8)
+  /// bytes, into which it must fit. It stays in the key group of the key.
   @inlinable
   mutating func append(_ number: Int64, width: Int, before other: borrowing KeyColumn, at index: Int) {
     let ordered = Self.ordered(number, width: width)

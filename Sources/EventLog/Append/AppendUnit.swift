@@ -51,7 +51,8 @@ final class AppendUnit: Sendable {
 }
 
 /// The records of a unit, encoded into batches of their own: with no lock held, and again if there is no room yet.
-// Invariant of `@unchecked Sendable`: used by one thread or task at a time; it owns `batches` until the queue took them.
+// Invariant of `@unchecked Sendable`: used by one thread or task at a time; it owns `batches` until the queue took
+// them.
 final class EncodedUnit: @unchecked Sendable {
   /// Where a record is: the batch, and its index in there.
   struct Place {

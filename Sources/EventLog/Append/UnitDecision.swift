@@ -77,8 +77,8 @@ extension EventLogError {
   static func tooManyProducers(topic: String) -> EventLogError {
     EventLogError(
       .tooManyProducers,
-      "the topic remembers as many idempotent producers as it may, and none of them has been idle for long enough to be "
-        + "forgotten; use fewer names, or raise maximumProducers", topic: topic)
+      "the topic remembers as many idempotent producers as it may, and none of them has been idle for long enough to "
+        + "be forgotten; use fewer names, or raise maximumProducers", topic: topic)
   }
 
   static func groupTooLarge(size: Int, limit: Int, topic: String) -> EventLogError {

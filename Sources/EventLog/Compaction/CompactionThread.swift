@@ -60,8 +60,8 @@ final class CompactionThread: Sendable {
     if !isTaken { waiter.resume(.failure(EventLogError(.closed, "the log was closed", topic: topic))) }
   }
 
-  /// Runs `body` there with nobody waiting, unless that is going on already, or has failed with the same `subject`. What
-  /// it throws is kept.
+  /// Runs `body` there with nobody waiting, unless that is going on already, or has failed with the same `subject`.
+  /// What it throws is kept.
   func begin(_ subject: UInt64, _ body: @escaping @Sendable () throws -> Void) {
     let isFirst = state.withLock { state in
       if state.isInBackground || state.failedAt == subject { return false }

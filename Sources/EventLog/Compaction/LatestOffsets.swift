@@ -37,8 +37,8 @@ struct LatestOffsets: ~Copyable {
     for index in unsafe chunks.indices { unsafe chunks[index].deallocate() }
   }
 
-  /// Notes that `key` was met at `offset`, later than before. Returns false, having noted nothing, where a new key would
-  /// exceed the limit, unless `isForced`.
+  /// Notes that `key` was met at `offset`, later than before. Returns false, having noted nothing, where a new key
+  /// would exceed the limit, unless `isForced`.
   mutating func note(_ key: UnsafeRawBufferPointer, partition: Int, offset: Int64, isForced: Bool) -> Bool {
     let hash = unsafe Self.hash(key, partition)
     var index = unsafe find(key, partition, hash)

@@ -1,11 +1,11 @@
 import Bytes
 
 extension LogTopic {
-  /// Removes, from all sealed segments that the topic's `Compaction` lets it, every record that is followed by another of
-  /// its key and partition, and tombstones past their delay.
+  /// Removes, from all sealed segments that the topic's `Compaction` lets it, every record that is followed by another
+  /// of its key and partition, and tombstones past their delay.
   ///
-  /// Works on a thread of its own; appends go on meanwhile, and consumers, wherever they are, go on at their offsets and
-  /// see each record that stays once. Segments are replaced one by one: each replacement is durable before it is
+  /// Works on a thread of its own; appends go on meanwhile, and consumers, wherever they are, go on at their offsets
+  /// and see each record that stays once. Segments are replaced one by one: each replacement is durable before it is
   /// swapped in, and after a crash at any moment the old or the new one is there. Takes memory for the keys up to
   /// `LogOptions.compactionBytes`, about 40 MB for batches, and the disk space of one segment. One compaction of a log
   /// at a time; others wait. The live segment is left alone: `seal()` it first if it should take part.

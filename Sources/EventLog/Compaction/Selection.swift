@@ -26,8 +26,8 @@ struct Selection: ~Copyable {
 
   /// What becomes of `record`, of a batch whose tombstones were first compacted at `since`.
   ///
-  /// A tombstone may go when no older record of its key is left before it: if its segment `isCompacted`, or if its key is
-  /// among those that are collected.
+  /// A tombstone may go when no older record of its key is left before it: if its segment `isCompacted`, or if its key
+  /// is among those that are collected.
   @inline(__always)
   func fate(of record: LogRecord, partition: Int, since: Int64?, isCompacted: Bool) -> Fate {
     if !record.hasKey { return .keep }

@@ -32,8 +32,8 @@ final class GroupLock: Sendable {
         Glibc.close(descriptor)
         throw EventLogError(
           .groupInUse,
-          "the group \(group) is held by \(owner); end its subscriptions there, subscribe through the log that holds it "
-            + "to share its partitions, or use another group", path: path)
+          "the group \(group) is held by \(owner); end its subscriptions there, subscribe through the log that holds "
+            + "it to share its partitions, or use another group", path: path)
       } else {
         attempts -= 1
         usleep(2000)

@@ -41,8 +41,8 @@ public enum FailurePolicy: Sendable {
   case fail
   /// It is left out and counted.
   case skip
-  /// It is appended to another topic, with its key, value, timestamp and headers and those of `DeadLetterHeader`, and counts
-  /// as finished when that is durable. The topic is one of a log opened for writing.
+  /// It is appended to another topic, with its key, value, timestamp and headers and those of `DeadLetterHeader`, and
+  /// counts as finished when that is durable. The topic is one of a log opened for writing.
   case deadLetter(LogTopic)
 }
 

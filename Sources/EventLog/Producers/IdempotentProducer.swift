@@ -72,8 +72,8 @@ public final class IdempotentProducer: Sendable {
 
   /// Appends records as a whole, all or nothing, and returns their positions when they are durable.
   ///
-  /// At most 65,536 records and 17 MiB, where each counts 24 bytes besides its key, value and headers. Once called it is
-  /// not taken back when the task is cancelled.
+  /// At most 65,536 records and 17 MiB, where each counts 24 bytes besides its key, value and headers. Once called it
+  /// is not taken back when the task is cancelled.
   ///
   /// - Throws: `fenced`; `groupTooLarge`, `recordTooLarge`, `invalidPartition`; `storage`, after the retries; `closed`,
   ///   `topicDeleted`.

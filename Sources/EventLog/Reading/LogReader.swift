@@ -78,8 +78,9 @@ public final class LogReader {
   /// Gives the next batches to `body`, until about `maxBytes` were given or there are no more; returns the number of
   /// records given, 0 at the end of the log.
   ///
-  /// Batches from which compaction removed every record are given, too, and tell how far the reader came. Checksums are verified first. A batch is read when `body` returns; if it throws, the reader stays before that
-  /// batch. Batches are valid inside `body` only.
+  /// Batches from which compaction removed every record are given, too, and tell how far the reader came. Checksums are
+  /// verified first. A batch is read when `body` returns; if it throws, the reader stays before that batch. Batches are
+  /// valid inside `body` only.
   ///
   /// - Throws: `offsetOutOfRange` if retention overtook the reader, `damaged`, `missingSegment`, `topicDeleted`,
   ///   `closed`, `storage`; what `body` throws.

@@ -94,8 +94,8 @@ extension SegmentFile {
     tail = moved
   }
 
-  /// Finds the end of the live segment `record` after opening it: reads all its keys and batch headers. The producers it
-  /// tells of are bounded by `limit` and `expiry` in µs from then on.
+  /// Finds the end of the live segment `record` after opening it: reads all its keys and batch headers. The producers
+  /// it tells of are bounded by `limit` and `expiry` in µs from then on.
   func recover(_ record: SegmentRecord, limit: Int = .max, expiry: Int64 = .max) throws -> (SegmentTail, ProducerTable)
   {
     var tail = SegmentTail(beginning: record)

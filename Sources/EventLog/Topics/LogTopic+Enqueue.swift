@@ -9,8 +9,8 @@ extension LogTopic {
   /// Suspends while `LogOptions.maximumPendingBytes` wait to be written. It is durable once a `flush` that begins
   /// afterwards returns; if it cannot be written, that flush throws, or the next one.
   ///
-  /// - Throws: `recordTooLarge`, `invalidPartition`, `closed`, `topicDeleted`, `readOnly`; `CancellationError` if it was
-  ///   cancelled while waiting for room. Nothing was accepted then.
+  /// - Throws: `recordTooLarge`, `invalidPartition`, `closed`, `topicDeleted`, `readOnly`; `CancellationError` if it
+  ///   was cancelled while waiting for room. Nothing was accepted then.
   public func send(
     key: [UInt8]?, value: [UInt8], timestamp: Timestamp, headers: [LogHeader] = [], partition: Int? = nil
   ) async throws {

@@ -5,12 +5,13 @@ extension LogTopic {
   /// their producer, per partition, and those that are in the log already are dropped.
   ///
   /// The first number of a producer, and of each of its epochs, is 0. Last numbers outlive restarts, rolls and
-  /// retention; only beyond `LogOptions.maximumProducers` those of idle producers are forgotten. Repeats come with their
-  /// original positions while these are known. All records go into one batch, wholly or not at all; at most 65,536 of
-  /// them and 17 MiB (the greatest record fits), where each counts 24 bytes besides its key, value and headers.
+  /// retention; only beyond `LogOptions.maximumProducers` those of idle producers are forgotten. Repeats come with
+  /// their original positions while these are known. All records go into one batch, wholly or not at all; at most
+  /// 65,536 of them and 17 MiB (the greatest record fits), where each counts 24 bytes besides its key, value and
+  /// headers.
   ///
-  /// - Throws: `sequenceGap` with the number that was due; `fenced` once a newer epoch of this producer has appended, or
-  ///   was opened by its name; `tooManyProducers`; as `append`.
+  /// - Throws: `sequenceGap` with the number that was due; `fenced` once a newer epoch of this producer has appended,
+  ///   or was opened by its name; `tooManyProducers`; as `append`.
   public func appendIdempotent(
     _ records: [NewRecord], partition: Int, producer: ProducerID, sequence: Int64
   ) async throws -> IdempotentResult {

@@ -48,8 +48,8 @@ extension LogTopic {
 
   /// Appends records, all to one partition, if that ends at `offset`; as a whole.
   ///
-  /// - Throws: `unexpectedOffset` with the `actualOffset`; `invalidPartition` if they are not all of one partition. Else
-  ///   as `append(contentsOf:)`.
+  /// - Throws: `unexpectedOffset` with the `actualOffset`; `invalidPartition` if they are not all of one partition.
+  ///   Else as `append(contentsOf:)`.
   @discardableResult
   public func append(
     contentsOf records: [NewRecord], partition: Int? = nil, expecting offset: Int64

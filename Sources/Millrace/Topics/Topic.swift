@@ -57,7 +57,8 @@ extension Topic {
 
   /// Appends `events` as a whole, all to one partition, if that ends at `offset`.
   ///
-  /// - Throws: `EventLogError.unexpectedOffset`, as above; `invalidPartition` if their keys belong to several partitions.
+  /// - Throws: `EventLogError.unexpectedOffset`, as above; `invalidPartition` if their keys belong to several
+  ///   partitions.
   @discardableResult
   public func append(contentsOf events: [Event], expecting offset: Int64) async throws -> [LogPosition] {
     try await log.append(contentsOf: try events.map(encoded), expecting: offset)

@@ -14,7 +14,8 @@ extension Topic {
   ///
   /// - Parameter onUndecodable: what becomes of records whose bytes are not of the topic's type; they are not tried
   ///   again.
-  /// - Throws: `EventLogError.groupInUse` if another process has the group; `invalidGroup`, `invalidOptions`, `storage`.
+  /// - Throws: `EventLogError.groupInUse` if another process has the group; `invalidGroup`, `invalidOptions`,
+  ///   `storage`.
   public func subscribe(
     group: String, _ options: SubscriptionOptions = SubscriptionOptions(), onUndecodable: FailurePolicy = .fail
   ) throws -> TopicSubscription<Event> {

@@ -50,7 +50,7 @@ extension CommandSpecification {
         Option(name: "raw", value: nil, help: "Values as they are stored, not by their schema."),
         Option(
           name: "bytes", value: "HOW",
-          help: "How keys and raw values are written: 'auto' (text, or hex where it is none), 'utf8', 'hex', 'base64'."),
+          help: "How keys and raw values are written: 'auto' (text, or else hex), 'utf8', 'hex', 'base64'."),
         json, help,
       ],
       examples: [

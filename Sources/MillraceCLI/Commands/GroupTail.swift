@@ -17,8 +17,8 @@ struct GroupTail {
     func next() async throws -> [GroupRecord]? { try await batches.next() }
   }
 
-  /// Shows records until the end, the limit or an interrupt. What was shown is committed, after it was written: a record
-  /// may be shown again after a crash, none is left out.
+  /// Shows records until the end, the limit or an interrupt. What was shown is committed, after it was written: a
+  /// record may be shown again after a crash, none is left out.
   func run(_ group: String, _ topic: LogTopic, show: (OwnedRecord) throws -> Void) throws -> Int32 {
     // One that does not wait for more may be ended anywhere.
     if options.isFollowing { console.catchInterrupts() }

@@ -25,8 +25,8 @@ struct JSONScanner {
     found = Array(repeating: nil, count: paths.count)
   }
 
-  /// Checks that `bytes` are one JSON value, and returns for each of `paths` where in them its value is; nil where there
-  /// is none. Of members with the same name the last one counts. At most 64 paths.
+  /// Checks that `bytes` are one JSON value, and returns for each of `paths` where in them its value is; nil where
+  /// there is none. Of members with the same name the last one counts. At most 64 paths.
   static func fields(_ paths: [[String]], in bytes: [UInt8]) throws(Fault) -> [Range<Int>?] {
     var scanner = JSONScanner(bytes, paths)
     scanner.skipSpace()

@@ -4,9 +4,9 @@ import EventLog
 import Glibc
 import Synchronization
 
-/// `log-appends LOG DURABILITY SEED FIRST LAST`: appends the records FIRST…LAST of a `NumberedAppends` to the topic "t", one
-/// after another, with the durability `synced`, `interval` or `system`; says `acked N` for each, and `synced N` when the
-/// interval has passed, or after a flush, for all up to N.
+/// `log-appends LOG DURABILITY SEED FIRST LAST`: appends the records FIRST…LAST of a `NumberedAppends` to the topic
+/// "t", one after another, with the durability `synced`, `interval` or `system`; says `acked N` for each, and `synced
+/// N` when the interval has passed, or after a flush, for all up to N.
 enum LogAppends {
   static func run(_ arguments: [String]) {
     guard arguments.count == 5, let seed = UInt64(arguments[2]), let first = Int(arguments[3]),

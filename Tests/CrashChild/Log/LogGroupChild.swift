@@ -2,9 +2,9 @@ import CrashSupport
 import EventLog
 import Glibc
 
-/// `log-group DIRECTORY TOPIC GROUP end|tail`: reads a log beside the process that writes it, as a member of a group, up
-/// to its end or for ever. Says `opened`, and of each record, when it has been handled, `h PARTITION OFFSET KEY`; in the
-/// end `done FINISHED KNOWN`.
+/// `log-group DIRECTORY TOPIC GROUP end|tail`: reads a log beside the process that writes it, as a member of a group,
+/// up to its end or for ever. Says `opened`, and of each record, when it has been handled, `h PARTITION OFFSET KEY`; in
+/// the end `done FINISHED KNOWN`.
 enum LogGroupChild {
   static func run(_ arguments: [String]) async {
     guard arguments.count == 4 else {

@@ -43,8 +43,8 @@ extension LogLife {
     }
   }
 
-  /// Many records nobody waits for, and a flush now and then. One producer of this kind to a topic: a failure is told to
-  /// one of those who flush.
+  /// Many records nobody waits for, and a flush now and then. One producer of this kind to a topic: a failure is told
+  /// to one of those who flush.
   func enqueue(_ producer: Int, _ topic: (LogWorkload.Topic, LogTopic)) async {
     var random = generator(producer)
     var next = 0

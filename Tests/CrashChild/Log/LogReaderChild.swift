@@ -3,9 +3,9 @@ import CrashSupport
 import EventLog
 import Glibc
 
-/// `log-read DIRECTORY SEED TOPIC NAME start|time`: reads a topic that another process writes, from the beginning or from a
-/// record that it looked up by time, over all partitions, until it is killed; waits for the log and for the topic if they
-/// are not there yet.
+/// `log-read DIRECTORY SEED TOPIC NAME start|time`: reads a topic that another process writes, from the beginning or
+/// from a record that it looked up by time, over all partitions, until it is killed; waits for the log and for the
+/// topic if they are not there yet.
 ///
 /// Says every record as in `LogHistory`, and `error …` for what may never be seen, which ends it: a gap, a record that
 /// nobody wrote as it is, half of a group (see `LogWorkload`).

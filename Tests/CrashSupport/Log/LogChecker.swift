@@ -9,7 +9,8 @@ public struct LogChecker: Sendable {
       /// It is somewhere else than was acknowledged.
       case moved
       case duplicated
-      /// One producer's records of a partition are not in its order; acknowledged before the other began, and behind it.
+      /// One producer's records of a partition are not in its order; acknowledged before the other began, and behind
+      /// it.
       case reordered, overtaken
       /// Of records that belong together some are there.
       case torn

@@ -1,8 +1,8 @@
 import CrashSupport
 import Testing
 
-/// The checker finds each kind of violation in histories made by hand, and none where all is well: a checker that always
-/// passes proves nothing.
+/// The checker finds each kind of violation in histories made by hand, and none where all is well: a checker that
+/// always passes proves nothing.
 @Suite struct LogCheckerTests {
   typealias Kind = LogChecker.Violation.Kind
   typealias Found = LogContents.Found

@@ -4,8 +4,8 @@ import Testing
 
 @testable import CrashChild
 
-/// Files of a log that were changed behind its back: nothing is cut off silently. What cannot be read is named, all else
-/// is there.
+/// Files of a log that were changed behind its back: nothing is cut off silently. What cannot be read is named, all
+/// else is there.
 @Suite struct LogDamageTests {
   let folder: TemporaryFolder
 
@@ -62,7 +62,8 @@ import Testing
     return place
   }
 
-  /// Opens as it is meant to be opened; if that is refused, so that what is missing is reported. Returns what came of it.
+  /// Opens as it is meant to be opened; if that is refused, so that what is missing is reported. Returns what came of
+  /// it.
   private func check(_ path: String, _ lives: LogLives, isCatalog: Bool, _ comment: Comment) throws -> String {
     let strict = try LogCheck(path, lives.workload, "refuse")
     #expect(strict.ending == .exited(0) || strict.ending == .exited(1), "\(comment): \(strict.ending)")

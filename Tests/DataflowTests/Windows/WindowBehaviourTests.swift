@@ -3,8 +3,8 @@ import Dataflow
 import Records
 import Testing
 
-/// Behaviours 1 to 11 as far as they are about windows; those of watermarks and timers are beside them in WatermarkTests
-/// and TimerTests.
+/// Behaviours 1 to 11 as far as they are about windows; those of watermarks and timers are beside them in
+/// WatermarkTests and TimerTests.
 @Suite struct WindowBehaviourTests {
   // MARK: 1, 2: where windows lie
 

@@ -176,9 +176,9 @@ import Testing
     let tooMany = await failureOf { _ = try await producer.append(contentsOf: many) }
     #expect(tooMany?.code == .groupTooLarge && tooMany?.size == 65_537 && tooMany?.limit == 65_536)
     let large = Array(
-      repeating: NewRecord(key: nil, value: Array(repeating: 1, count: 1 << 20), timestamp: .min), count: 16)
-    #expect(await failureOf { _ = try await producer.append(contentsOf: large) }?.limit == 16 << 20)
-    #expect(try await producer.append(contentsOf: Array(large.dropLast())).count == 15)
+      repeating: NewRecord(key: nil, value: Array(repeating: 1, count: 1 << 20), timestamp: .min), count: 17)
+    #expect(await failureOf { _ = try await producer.append(contentsOf: large) }?.limit == 17 << 20)
+    #expect(try await producer.append(contentsOf: Array(large.dropLast())).count == 16)
     #expect(try await producer.append(contentsOf: Array(many.dropLast())).count == 65_536)
     for name in ["", String(repeating: "é", count: 128)] {
       #expect(await failureOf { _ = try await topic.producer(named: name) }?.code == .invalidOptions)
