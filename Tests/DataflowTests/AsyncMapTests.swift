@@ -70,7 +70,7 @@ func onThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async thr
   }
 }
 
-@Suite struct AsyncMapTests {
+@Suite(.serialized) struct AsyncMapTests {
   /// Steps, and lets calls go on, until `condition` holds.
   private func step(_ driver: JobDriver, until condition: () -> Bool) async throws {
     while !condition() {

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Runs a job step by step on the calling thread: for tests that need the same run again from the same seed, or stop
 /// in the middle.
 ///
@@ -62,6 +64,8 @@ public final class JobDriver {
     }
     checkpoints.settle()
     if let failure = run.coordinator.failure { throw failure }
+    // What is missing may come from an asynchronous call, which needs a processor.
+    usleep(50)
     return false
   }
 
