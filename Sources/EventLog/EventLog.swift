@@ -7,7 +7,7 @@ import Synchronization
 /// One handle writes, in one process; any number of handles in other processes read beside it. All members may be
 /// called from any thread; those that change topics or open files block for the disk.
 ///
-/// What it takes does not grow with the number of topics and partitions, but for some kilobytes for each opened topic
+/// What it takes does not grow with the number of topics and partitions, but for about 26 KB for each opened topic
 /// and about 40 bytes for each of its partitions: at most `LogOptions.maximumOpenSegments` segments are open, and there
 /// are at most 16 threads that write (those idle for five seconds end), one that reads for asynchronous sequences, one
 /// for delays, and one for each compaction that runs. Opening a log reads its catalogue and looks at the length of each

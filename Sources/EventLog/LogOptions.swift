@@ -39,8 +39,8 @@ public struct LogOptions: Sendable {
   /// How long a producer is remembered at least, however many there are. Below `maximumProducers` none is forgotten.
   public var producerExpiry: Duration
   /// How many segments are open at most, over all topics, live and sealed, beside those that somebody is in the middle
-  /// of. A live one takes three descriptors and up to 8 MB, a sealed one a descriptor and little memory. A topic that
-  /// was not used for longest lets go of its segment and opens it again on use, which costs about a tenth of a
+  /// of. A live one takes three descriptors and about 7 MB, a sealed one a descriptor and little memory. A topic that
+  /// was not used for longest lets go of its segment and opens it again on use, which costs below a
   /// millisecond.
   public var maximumOpenSegments: Int
   /// The most memory that compactions take to know each key's latest offset, in bytes: 24 for a key and its own size,

@@ -4,7 +4,8 @@ import Millrace
 extension LogScenarios {
   static let scale = Scenario(
     name: "log-scale",
-    summary: "records of 1,000 bytes in one topic, then many small topics; opening, memory, descriptors; topics=1000",
+    summary:
+      "records of 1,000 bytes in one topic, then many small topics; opening, memory, descriptors; topics=1000, open=64",
     defaultSize: 10_000_000
   ) { options in
     let folder = options.folder + "/log"
@@ -19,7 +20,8 @@ extension LogScenarios {
   }
 
   private static func fill(_ folder: String, _ options: Scenario.Options, _ facts: inout [String: String]) throws {
-    let log = try EventLog.open(at: folder)
+    let log = try EventLog.open(
+      at: folder, LogOptions(maximumOpenSegments: options.integer("open", 64)))
     defer { log.close() }
     let topic = try log.topic("large", TopicOptions(partitions: 8))
     var appender = try topic.makeAppender()
@@ -47,7 +49,8 @@ extension LogScenarios {
   ) throws {
     facts["before opening"] = resources()
     let opening = Stopwatch()
-    let log = try EventLog.open(at: folder)
+    let log = try EventLog.open(
+      at: folder, LogOptions(maximumOpenSegments: options.integer("open", 64)))
     facts["open ms"] = "\(opening.seconds * 1000)"
     let first = Stopwatch()
     let topic = try log.topic("large")

@@ -19,7 +19,7 @@ public final class LogReader {
 
   /// Whether the checksum of each batch is computed before it is given away.
   public enum Checksums: Sendable {
-    /// Yes. A scan that visits every record is not slower for it: it brings the batch into the processor's cache.
+    /// Yes. A scan that visits every record was not slower for it.
     case verify
     /// No. Only for batches that this process has verified, or written, since it opened the log: a bit that has changed
     /// since then, or was read wrong, is given away as if it had been written so. Framing is still checked, so no
