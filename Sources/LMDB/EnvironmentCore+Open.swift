@@ -33,8 +33,9 @@ extension EnvironmentCore {
   func settle() throws(LMDBError) {
     let slot = try openReader()
     let seen = unsafe mdb_txn_id(slot.transaction)
-    unsafe mdb_txn_reset(slot.transaction)
-    readers.giveBack(slot)
+    // Not kept: who only writes takes no slot from those who read.
+    readers.discard(slot)
+    readers.leave()
     guard let written = unsafe information?.me_last_txnid, written > seen else { return }
     try refuseNestedWrite("open")
     readers.enter()

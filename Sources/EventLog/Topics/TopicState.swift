@@ -88,8 +88,19 @@ final class TopicState: Sendable {
 
   /// The open file of `record`'s segment.
   func file(of record: SegmentRecord) throws(EventLogError) -> SegmentFile {
-    let path = path(of: record.number)
     let access = access(to: record)
+    do {
+      return try open(record, access)
+    } catch {
+      // Sealed in between, and opened as such by somebody who looked later.
+      let now = self.access(to: record)
+      if now == access { throw error }
+      return try open(record, now)
+    }
+  }
+
+  private func open(_ record: SegmentRecord, _ access: Environment.Access) throws(EventLogError) -> SegmentFile {
+    let path = path(of: record.number)
     let mapBytes = mapBytes
     return try core.pool.segment(path) { () throws(EventLogError) in
       try SegmentFile.open(path, number: record.number, topic: name, access: access, mapBytes: mapBytes)

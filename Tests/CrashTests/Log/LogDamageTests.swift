@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CrashChild
+@testable import Millrace
 
 /// Files of a log that were changed behind its back: nothing is cut off silently. What cannot be read is named, all
 /// else is there.
@@ -33,7 +34,7 @@ import Testing
       let damage: Damage = round % 3 == 1 ? .truncation : round % 12 == 2 ? .removal : .flippedBit
       let place = try self.damage(damaged + "/" + file, damage, &random)
       let comment: Comment = "seed \(seed), round \(round): \(damage) of \(file) at \(place)"
-      outcomes["\(damage): \(try check(damaged, lives, isCatalog: file == "catalog.mdb", comment))", default: 0] += 1
+      outcomes["\(damage): \(try check(damaged, file, lives, comment))", default: 0] += 1
     }
     print("damaged: \(outcomes.sorted { $0.key < $1.key })")
   }
@@ -64,16 +65,18 @@ import Testing
 
   /// Opens as it is meant to be opened; if that is refused, so that what is missing is reported. Returns what came of
   /// it.
-  private func check(_ path: String, _ lives: LogLives, isCatalog: Bool, _ comment: Comment) throws -> String {
+  private func check(_ path: String, _ file: String, _ lives: LogLives, _ comment: Comment) throws -> String {
     let strict = try LogCheck(path, lives.workload, "refuse")
+    if case .killed = strict.ending { return try namedByWalk(path + "/" + file, comment) }
     #expect(strict.ending == .exited(0) || strict.ending == .exited(1), "\(comment): \(strict.ending)")
     if let refusal = strict.refusal {
       let isTyped = ["damaged", "missingSegment", "truncatedSegment", "storage", "unsupportedFormat"].contains(refusal)
       #expect(isTyped, "\(comment): \(strict.lines.last ?? "")")
       // Without a catalogue nothing is known of the rest.
-      if isCatalog { return "catalogue refused (\(refusal))" }
+      if file == "catalog.mdb" { return "catalogue refused (\(refusal))" }
     }
     let check = strict.refusal == nil ? strict : try LogCheck(path, lives.workload, "report")
+    if case .killed = check.ending { return try namedByWalk(path + "/" + file, comment) }
     #expect(check.ending == .exited(0), "\(comment): \(check.ending) \(check.lines.last ?? "")")
     let topics = LogWorkload.topics.filter { check.unreadable[$0.name] == nil }
     let names = Set(topics.map(\.name))
@@ -88,6 +91,16 @@ import Testing
     if let code = check.unreadable.values.first { return "a topic refused (\(code))" }
     let opened = strict.refusal.map { "refused (\($0)), " } ?? ""
     return opened + (check.verified.isEmpty ? "harmless" : isDamaged ? "passed over" : "named by verify")
+  }
+}
+
+extension LogDamageTests {
+  /// LMDB may crash on a page whose structure is damaged. Such a page is then one that `millrace verify`, which walks
+  /// the pages itself before it opens anything, names.
+  private func namedByWalk(_ file: String, _ comment: Comment) throws -> String {
+    let walk = try PageWalk.run(file, nil, progress: { _ in })
+    #expect(!walk.damages.isEmpty, "\(comment): LMDB crashed on a file in which every page seems sound")
+    return "LMDB crashed, the walk of its pages names it"
   }
 }
 
