@@ -11,7 +11,6 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// BEHAVIOURS 30.
   @Test(arguments: [5, 8, 9]) func theNextWriterReadsWhatItBuildsUpon(commits: Int) throws {
     let path = folder.file("data.mdb")
     let program = try ChildProcess.builtExecutable("CrashChild")

@@ -16,7 +16,6 @@ import Testing
     case flippedBit, truncation, removal
   }
 
-  /// BEHAVIOURS 24, 29.
   @Test func damageIsNamedAndTheRestIsThere() throws {
     let seed = SeededRandom.seed(for: "damage the log")
     var random = SeededRandom(seed: seed)

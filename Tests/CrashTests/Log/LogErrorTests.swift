@@ -12,7 +12,6 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// BEHAVIOURS 28.
   @Test func failingWritesAndSyncsAreToldAndLoseNothing() throws {
     let seed = SeededRandom.seed(for: "errors in the log")
     var random = SeededRandom(seed: seed)

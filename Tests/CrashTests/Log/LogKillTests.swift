@@ -10,7 +10,6 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// BEHAVIOURS 23, 30.
   @Test func killedAtRandomMomentsTheLogHoldsWhatItAcknowledged() throws {
     let seed = SeededRandom.seed(for: "kill the log")
     var random = SeededRandom(seed: seed)

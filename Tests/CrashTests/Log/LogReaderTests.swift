@@ -13,7 +13,6 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// BEHAVIOURS 30.
   @Test func otherProcessesReadEveryRecordOnceInOrder() throws {
     let seed = SeededRandom.seed(for: "readers beside the log")
     var random = SeededRandom(seed: seed)

@@ -13,7 +13,6 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// BEHAVIOURS 23.
   @Test func aCrashOfTheMachineLosesNothingThatWasAcknowledged() throws {
     let seed = SeededRandom.seed(for: "crash the log at its syncs")
     var random = SeededRandom(seed: seed)

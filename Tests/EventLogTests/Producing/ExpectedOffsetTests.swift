@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventLog
 
-/// BEHAVIOURS 26 and its neighbours.
+/// Of two writers that expect the same end one succeeds, and its neighbours.
 @Suite struct ExpectedOffsetTests {
   let directory = TemporaryDirectory()
 
