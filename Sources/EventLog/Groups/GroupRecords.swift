@@ -139,8 +139,9 @@ final class GroupConsumer: @unchecked Sendable {
       _ = try await feed.follow()
       let (records, isAny) = try await read(feed)
       if !records.isEmpty { return records }
-      if isAny { continue }
-      if subscription.limits != nil, feed.isAtEnd, !subscription.shared.isWaiting(subscription.id) { return nil }
+      let isAtEnd = feed.isAtEnd
+      if isAny || feed.isBehind { continue }
+      if subscription.limits != nil, isAtEnd { return nil }
       await subscription.waitForNews()
     }
     return nil

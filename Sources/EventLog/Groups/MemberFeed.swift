@@ -154,8 +154,12 @@ final class MemberFeed: @unchecked Sendable {
     reader?.nextOffsets[partition] = -1
   }
 
-  /// Whether everything is read that was to be read: never, if it tails.
-  var isAtEnd: Bool { parts.values.allSatisfy { $0.next >= $0.limit } }
+  /// Whether partitions may have come or gone since the last `follow`.
+  var isBehind: Bool { shared.version != seenVersion }
+
+  /// Whether everything is read that was to be read, and no partition is on its way here: never, if it tails. Holds
+  /// only if the feed is not behind afterwards.
+  var isAtEnd: Bool { parts.values.allSatisfy { $0.next >= $0.limit } && !shared.isWaiting(subscription.id) }
 
   private func activate(_ partition: Int) {
     // The reader finds its place anew, from the earliest of what it reads.

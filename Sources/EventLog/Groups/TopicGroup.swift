@@ -224,9 +224,10 @@ final class TopicGroup: Sendable {
       }
       // Who waits for a partition waits no longer than its deadline.
       if !state.deadlines.isEmpty { touched.formUnion(state.members.keys) }
+      // Together with the change: who sees the one sees the other.
+      changes.add(1, ordering: .acquiringAndReleasing)
       return touched.compactMap { state.members[$0]?.wake }
     }
-    changes.add(1, ordering: .acquiringAndReleasing)
     for wake in wakes { wake.signal() }
   }
 

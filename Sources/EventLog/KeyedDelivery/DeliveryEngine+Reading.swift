@@ -20,7 +20,9 @@ extension DeliveryEngine {
           }
           takeOver(feed)
         }
-        if isFinished(feed) { return }
+        let isFinished = isFinished(feed)
+        if feed.isBehind { continue }
+        if isFinished { return }
         let due = state.withLock { $0.machine.nextDue }
         await subscription.waitForNews(due.map { $0 - clock.now() })
       }
@@ -91,7 +93,6 @@ extension DeliveryEngine {
 
   private func isFinished(_ feed: MemberFeed) -> Bool {
     subscription.limits != nil && feed.isAtEnd && state.withLock { $0.machine.outstanding } == 0
-      && !subscription.shared.isWaiting(subscription.id)
   }
 
   /// Admits what there is room for; returns the next offset to be read. On the reader's thread.
