@@ -68,3 +68,23 @@ struct BenchRecords {
     try appender.flushBlocking()
   }
 }
+
+extension BenchRecords {
+  /// Visits every record of the topic, looking at its first bytes; returns their number and sum.
+  static func visit(_ topic: LogTopic, _ checksums: LogReader.Checksums = .verify) throws -> (Int, UInt64) {
+    var starts: [Int: Int64] = [:]
+    for (partition, range) in try topic.offsets().enumerated() { starts[partition] = range.lowerBound }
+    let reader = try topic.reader(from: starts, checksums: checksums)
+    var count = 0
+    var sum: UInt64 = 0
+    while true {
+      let read = try reader.read(maxBytes: 4 << 20) { batch in
+        for record in batch {
+          sum &+= unsafe record.value.loadUnaligned(as: UInt64.self)
+          count += 1
+        }
+      }
+      if read == 0 { return (count, sum) }
+    }
+  }
+}

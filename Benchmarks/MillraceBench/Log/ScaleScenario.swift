@@ -66,26 +66,9 @@ extension LogScenarios {
     facts["append to each ms"] = "\(appending.seconds * 1000 / Double(max(count, 1)))"
     facts["all topics open"] = resources()
     let scanning = Stopwatch()
-    let (records, _) = try visitAll(topic)
+    let (records, _) = try BenchRecords.visit(topic)
     facts["scan records/s"] = "\(Int(Double(records) / scanning.seconds))"
     facts["after the scan"] = resources()
-  }
-
-  private static func visitAll(_ topic: LogTopic) throws -> (Int, UInt64) {
-    var starts: [Int: Int64] = [:]
-    for (partition, range) in try topic.offsets().enumerated() { starts[partition] = range.lowerBound }
-    let reader = try topic.reader(from: starts)
-    var count = 0
-    var sum: UInt64 = 0
-    while true {
-      let read = try reader.read(maxBytes: 4 << 20) { batch in
-        for record in batch {
-          sum &+= unsafe record.value.loadUnaligned(as: UInt64.self)
-          count += 1
-        }
-      }
-      if read == 0 { return (count, sum) }
-    }
   }
 
   /// What this process holds now: memory of its own and of files, descriptors, threads.

@@ -13,11 +13,11 @@ extension LogScenarios {
     }
     let checksums: LogReader.Checksums =
       options.settings["checksums"] == "trusted" ? .trustBecauseVerifiedByThisProcess : .verify
-    _ = try visit(topic, .verify)
+    _ = try BenchRecords.visit(topic, .verify)
     var best: Measurement?
     for _ in 0..<max(1, options.integer("scans", 3)) {
       let watch = Stopwatch()
-      let (count, sum) = try visit(topic, checksums)
+      let (count, sum) = try BenchRecords.visit(topic, checksums)
       let measured = watch.measurement(
         "log-scan", events: count,
         settings: [
@@ -28,22 +28,5 @@ extension LogScenarios {
       if measured.eventsPerSecond > best?.eventsPerSecond ?? 0 { best = measured }
     }
     return best ?? Stopwatch().measurement("log-scan", events: 0, settings: [:])
-  }
-
-  private static func visit(_ topic: LogTopic, _ checksums: LogReader.Checksums) throws -> (Int, UInt64) {
-    var starts: [Int: Int64] = [:]
-    for (partition, range) in try topic.offsets().enumerated() { starts[partition] = range.lowerBound }
-    let reader = try topic.reader(from: starts, checksums: checksums)
-    var count = 0
-    var sum: UInt64 = 0
-    while true {
-      let read = try reader.read(maxBytes: 4 << 20) { batch in
-        for record in batch {
-          sum &+= unsafe record.value.loadUnaligned(as: UInt64.self)
-          count += 1
-        }
-      }
-      if read == 0 { return (count, sum) }
-    }
   }
 }
